@@ -1,0 +1,141 @@
+# A thin front on CMake: the presets of CMakePresets.json do the work, in build/PRESET/.
+
+SHELL := /bin/bash -o pipefail
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+FUZZ_SECONDS ?= 600
+JOBS ?= $(shell nproc)
+
+REDFLAG := build/release/bin/redflag
+DEMO := $(REDFLAG) analyze examples/first-race.trace
+CLANG_FORMAT := clang-format-19
+CLANG_TIDY := clang-tidy-19
+
+PRESETS := release dev clang asan cross
+# The tests of release come last, so that the output of `make test` ends with their summary.
+QUIET_TESTS := test-dev test-clang test-asan test-cross
+
+# Every C++ file that is ours: tracked or new, and not ignored. Outside a git checkout: every one there is.
+CXX_FOLDERS := src tests bench include examples
+CXX_FILES = $(sort $(wildcard $(shell \
+  git ls-files --cached --others --exclude-standard -- $(CXX_FOLDERS) 2>/dev/null | grep -E '$(CXX_NAMES)' || \
+  find $(wildcard $(CXX_FOLDERS)) -type f | grep -E '$(CXX_NAMES)')))
+CXX_NAMES := \.(h|hpp|cc|cpp|c)$$
+
+heading = @printf '\n== %s\n' '$(1)'
+
+# $(call configure,PRESET) and $(call build,PRESET): silent if all is well, but for ninja's progress on a terminal.
+define configure
+@mkdir -p build/$(1)
+@cmake --preset $(1) >build/$(1)/configure.log 2>&1 || { cat build/$(1)/configure.log; exit 1; }
+endef
+define build
+$(call heading,build $(1))
+$(call configure,$(1))
+@cmake --build --preset $(1) -j $(JOBS) $$([[ -t 1 ]] || echo -- --quiet)
+endef
+
+.PHONY: help
+help: ## Show this help
+	@echo 'Targets:'
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@echo 'Variables:'
+	@echo '  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) (install)   FUZZ_SECONDS=$(FUZZ_SECONDS) (fuzz)   JOBS=$(JOBS)'
+
+.PHONY: bootstrap
+bootstrap: ## Install the Debian packages that are missing (scripts/bootstrap.sh --list shows all)
+	@scripts/bootstrap.sh
+
+.PHONY: build
+build: build-release ## Build the redflag command: build/release/bin/redflag
+
+.PHONY: $(PRESETS:%=build-%)
+$(PRESETS:%=build-%): build-%: bootstrap
+	$(call build,$*)
+
+# Exit code 66 says that races were found, and there is one to find.
+.PHONY: demo
+demo: build-release ## Build, and find the race of examples/first-race.trace
+	@printf '\n$$ %s\n' '$(DEMO)'
+	@$(DEMO); code=$$?; \
+	if [[ $$code -ne 66 ]]; then echo "demo: exit code $$code where 66 (races found) was expected" >&2; exit 1; fi
+
+.PHONY: test
+test: $(PRESETS:%=build-%) check $(QUIET_TESTS) test-release ## Build every preset, check, run all tests but the slow ones
+
+.PHONY: $(QUIET_TESTS)
+$(QUIET_TESTS): test-%: build-%
+	$(call heading,test $*)
+	@ctest --preset $* -j $(JOBS) --no-tests=error >build/$*/ctest.log 2>&1 || { cat build/$*/ctest.log; exit 1; }
+	@grep 'tests passed' build/$*/ctest.log
+
+.PHONY: test-release
+test-release: build-release
+	$(call heading,test release)
+	@ctest --preset release -j $(JOBS) --no-tests=error
+
+.PHONY: test-slow
+test-slow: ctest-slow fuzz ## Run the slow tests: a million random traces, mutations, fuzzing
+
+.PHONY: ctest-slow
+ctest-slow: build-release
+	$(call heading,slow tests)
+	@ctest --test-dir build/release -L slow -C Slow --output-on-failure --no-tests=error
+
+.PHONY: bench
+bench: build-release ## Measure
+	$(call heading,bench)
+	@if [[ -x build/release/bench/redflag_bench ]]; then build/release/bench/redflag_bench; \
+	else echo 'there are no benchmarks in this build'; fi
+
+.PHONY: install
+install: build-release ## Install into PREFIX (below DESTDIR if given)
+	$(call heading,install)
+	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+
+.PHONY: format
+format: bootstrap ## Format every C++ file in place
+	@$(CLANG_FORMAT) -i $(CXX_FILES)
+
+.PHONY: check
+check: check-format check-layers check-tidy ## Check formatting, the direction of dependencies, clang-tidy
+
+.PHONY: check-format
+check-format: bootstrap
+	$(call heading,check format)
+	@$(CLANG_FORMAT) --dry-run -Werror $(CXX_FILES)
+
+.PHONY: check-layers
+check-layers: bootstrap
+	$(call heading,check layers)
+	@tools/check_layers.py --self-test
+	@tools/check_layers.py
+
+# The generated sources are what instantiates the detectors, so that their headers are seen.
+.PHONY: check-tidy
+check-tidy: bootstrap
+	$(call heading,check clang-tidy)
+	$(call configure,clang)
+	@find src build/clang/generated/detectors -name '*.cc' -not -name 'inprocess_*' | sort | \
+	xargs -P $(JOBS) -n 1 $(CLANG_TIDY) -p build/clang --quiet >build/clang/tidy.log 2>&1 || \
+	{ grep -v ' warnings\? generated\.$$' build/clang/tidy.log; exit 1; }
+
+FUZZ := build/asan/tests/fuzz/text_reader_fuzz
+FUZZ_CORPUS := build/asan/fuzz-corpus/text_reader
+FUZZ_ARTIFACTS := build/asan/fuzz-artifacts/
+.PHONY: fuzz
+fuzz: build-asan ## Fuzz the trace reader for FUZZ_SECONDS
+	$(call heading,fuzz the trace reader for $(FUZZ_SECONDS) s)
+	@mkdir -p $(FUZZ_CORPUS) $(FUZZ_ARTIFACTS)
+	@cp tests/fuzz/corpus/text_reader/* $(FUZZ_CORPUS)/
+	@$(FUZZ) -dict=tests/fuzz/trace.dict -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
+	  -artifact_prefix=$(FUZZ_ARTIFACTS) $(FUZZ_CORPUS) || \
+	{ echo 'fuzz: the input is in $(FUZZ_ARTIFACTS); run $(FUZZ) FILE to see it again' >&2; exit 1; }
+
+.PHONY: clean
+clean: ## Remove build/
+	@rm -rf build

@@ -1,0 +1,22 @@
+# Two sets of flags, as interface targets: one for all code, one for code that will run inside programs under test.
+
+add_library(redflag_flags INTERFACE)
+target_compile_options(redflag_flags INTERFACE -Wall -Wextra -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # GCC bug 105651: a false alarm inside std::string's operator+ at -O2 and above, mended in GCC 13.
+  target_compile_options(redflag_flags INTERFACE -Wno-restrict)
+endif()
+target_include_directories(redflag_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+if(REDFLAG_ASAN)
+  target_compile_options(redflag_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+                                                 -fno-omit-frame-pointer)
+  target_link_options(redflag_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+add_library(redflag_inprocess_flags INTERFACE)
+target_link_libraries(redflag_inprocess_flags INTERFACE redflag_flags)
+target_compile_options(redflag_inprocess_flags INTERFACE -fno-exceptions -fno-rtti)
+
+if(REDFLAG_FUZZ)
+  target_compile_options(redflag_flags INTERFACE -fsanitize=fuzzer-no-link)  # coverage for the fuzzers to follow
+endif()

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# Installs the Debian 12 packages that building and testing Redflag needs.
+#
+# Idempotent: packages that are present are left alone, and when nothing is missing no package list is
+# fetched. Runs as root or through sudo. Prints what it installs before it does so.
+#
+#   scripts/bootstrap.sh           install what is missing
+#   scripts/bootstrap.sh --list    print every package with the reason it is needed, install nothing
+set -euo pipefail
+
+# package                 reason
+packages=$(cat <<'END'
+build-essential           compiler, linker, make
+g++-12                    first compiler, and code under test
+clang-19                  second compiler, and code under test
+clang-14                  code under test
+libclang-rt-19-dev        AddressSanitizer, UBSan and libFuzzer runtimes
+clang-format-19           make format, format check
+clang-tidy-19             make check
+cmake                     build
+ninja-build               build
+ccache                    builds that repeat are free
+pkg-config                finding libraries
+python3                   tools/, tests/mutation
+libcli11-dev              command line (host side)
+libfmt-dev                text output (host side)
+nlohmann-json3-dev        JSON output (host side)
+libgtest-dev              tests
+libgmock-dev              tests
+libbenchmark-dev          bench/
+binutils                  nm, for the symbol check of in-process code
+g++-aarch64-linux-gnu     cross-build on x86-64
+g++-x86-64-linux-gnu      cross-build on arm64
+qemu-user                 running the cross-built tests
+groff-base                man page check
+man-db                    reading the man page
+END
+)
+
+if [[ ${1:-} == --list ]]; then
+  printf '%s\n' "$packages"
+  exit 0
+elif [[ $# -gt 0 ]]; then
+  echo "usage: scripts/bootstrap.sh [--list]" >&2
+  exit 2
+fi
+
+if ! command -v apt-get >/dev/null; then
+  echo "bootstrap: this script knows Debian only (no apt-get here); the packages it would install:" >&2
+  printf '%s\n' "$packages" >&2
+  exit 1
+fi
+
+# The cross compiler for the machine's own architecture is its ordinary compiler.
+case $(dpkg --print-architecture) in
+  amd64) own=g++-x86-64-linux-gnu ;;
+  arm64) own=g++-aarch64-linux-gnu ;;
+  *) echo "bootstrap: Redflag supports amd64 and arm64, not $(dpkg --print-architecture)" >&2; exit 1 ;;
+esac
+
+missing=()
+while read -r name _; do
+  [[ $name == "$own" ]] && continue
+  if [[ $(dpkg-query -W -f='${db:Status-Status}' "$name" 2>/dev/null) != installed ]]; then
+    missing+=("$name")
+  fi
+done <<<"$packages"
+
+if [[ ${#missing[@]} -eq 0 ]]; then
+  exit 0
+fi
+
+as_root=()
+if [[ $(id -u) -ne 0 ]]; then
+  if ! command -v sudo >/dev/null; then
+    echo "bootstrap: must run as root (no sudo here) to install: ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo)
+fi
+
+echo "bootstrap: installing ${missing[*]}"
+export DEBIAN_FRONTEND=noninteractive
+"${as_root[@]}" apt-get update -qq
+"${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null

@@ -1,0 +1,11 @@
+// The one place that chooses an architecture. Raw system calls (so that in-process code neither goes through
+// libc functions that the program may have replaced, nor touches its errno) and the spin-wait hint.
+#pragma once
+
+#if defined(__x86_64__)
+#include "base/arch_x86_64.h"
+#elif defined(__aarch64__)
+#include "base/arch_aarch64.h"
+#else
+#error "Redflag supports x86-64 and arm64"
+#endif

@@ -1,0 +1,21 @@
+// Subcommands of `redflag`: one file each, with its own help text. A command adds itself to the parser and
+// returns the function that runs it once the command line has been understood.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace redflag::cli {
+
+// Exit codes, the same for every command.
+inline constexpr int kOk = 0;
+inline constexpr int kMismatch = 1;  // --check: a detector did not do what the trace expects
+inline constexpr int kBadInput = 2;  // command line, unreadable or malformed input
+inline constexpr int kRaces = 66;    // races were found (the code that ThreadSanitizer uses)
+
+using Run = std::function<int()>;
+
+Run AddAnalyze(CLI::App& app);
+Run AddList(CLI::App& app);
+
+}  // namespace redflag::cli

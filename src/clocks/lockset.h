@@ -1,0 +1,220 @@
+// Locksets: what a thread holds, and interned sets of it.
+//
+//   HeldLock      a lock and the mode it is held in, 32 bits
+//   LocksetTable  every distinct set once, named by a LocksetId; intersections are cached
+//   HeldLocks     the locks that one thread holds now; names its set lazily, because most locks are taken and
+//                 released without the set ever being asked for
+//
+// In-process: Arena memory only. LocksetTable is thread-safe under AtomicMem; HeldLocks belongs to its
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/arena.h"
+#include "base/hash_map.h"
+#include "base/ids.h"
+#include "base/vector.h"
+#include "events/event.h"
+
+namespace redflag {
+
+// Ordered by lock first, so that sorted sets list locks in order of their ids.
+enum class HeldLock : uint32_t {};
+
+constexpr HeldLock MakeHeldLock(SyncId lock, LockMode mode) {
+  return HeldLock{(Raw(lock) << 1) | (mode == LockMode::kShared ? 1u : 0u)};
+}
+constexpr SyncId LockOf(HeldLock held) { return SyncId{Raw(held) >> 1}; }
+constexpr LockMode ModeOf(HeldLock held) {
+  return (Raw(held) & 1) != 0 ? LockMode::kShared : LockMode::kExclusive;
+}
+
+// A view of an interned set, sorted. Good as long as the table lives.
+struct LocksetView {
+  const HeldLock* first = nullptr;
+  uint32_t count = 0;
+  const HeldLock* begin() const { return first; }
+  const HeldLock* end() const { return first + count; }
+};
+
+template <class Mem>
+class LocksetTable {
+ public:
+  explicit LocksetTable(Arena<Mem>& arena) : arena_(arena), sets_(arena), by_hash_(arena) {
+    sets_.Push(LocksetView{});  // kEmptyLockset
+  }
+
+  // The id of the set of these elements, which are sorted and distinct.
+  LocksetId Intern(const HeldLock* elements, uint32_t count) {
+    if (count == 0) return kEmptyLockset;
+    ScopedLock guard(lock_);
+    return InternLocked(elements, count);
+  }
+
+  LocksetView View(LocksetId id) {
+    ScopedLock guard(lock_);
+    return sets_[Raw(id)];
+  }
+
+  // Elements are compared whole: a lock held in two different modes is not in the intersection.
+  LocksetId Intersect(LocksetId a, LocksetId b) {
+    if (a == b) return a;
+    if (a == kEmptyLockset || b == kEmptyLockset) return kEmptyLockset;
+    if (a > b) {
+      const LocksetId t = a;
+      a = b;
+      b = t;
+    }
+    ScopedLock guard(lock_);
+    Cached& cached = cache_[HashKey((uint64_t{Raw(a)} << 32) | Raw(b)) % kCacheSize];
+    if (cached.a == a && cached.b == b) {
+      ++cache_hits_;
+      return cached.result;
+    }
+    cached = Cached{.a = a, .b = b, .result = ComputeIntersection(sets_[Raw(a)], sets_[Raw(b)])};
+    return cached.result;
+  }
+
+  size_t size() const { return sets_.size(); }
+  uint64_t cache_hits() const { return cache_hits_; }
+
+ private:
+  static constexpr size_t kCacheSize = 1024;
+
+  struct Cached {
+    LocksetId a = kEmptyLockset;  // never asked for with an empty set: marks an unused line
+    LocksetId b = kEmptyLockset;
+    LocksetId result = kEmptyLockset;
+  };
+
+  // Sets whose hashes collide are told apart by probing the next key.
+  LocksetId InternLocked(const HeldLock* elements, uint32_t count) {
+    uint64_t key = count;
+    for (uint32_t i = 0; i < count; ++i) key = HashKey(key ^ Raw(elements[i])) + i;
+    for (;; ++key) {
+      LocksetId& id = by_hash_.Insert(key);
+      if (id == kEmptyLockset) {
+        id = LocksetId(static_cast<uint32_t>(sets_.size()));
+        auto* copy = static_cast<HeldLock*>(arena_.Allocate(count * sizeof(HeldLock)));
+        for (uint32_t i = 0; i < count; ++i) copy[i] = elements[i];
+        sets_.Push(LocksetView{.first = copy, .count = count});
+        return id;
+      }
+      if (Equal(sets_[Raw(id)], elements, count)) return id;
+    }
+  }
+
+  static bool Equal(LocksetView set, const HeldLock* elements, uint32_t count) {
+    if (set.count != count) return false;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (set.first[i] != elements[i]) return false;
+    }
+    return true;
+  }
+
+  LocksetId ComputeIntersection(LocksetView a, LocksetView b) {
+    Vector<HeldLock, Mem> common(arena_);
+    for (uint32_t i = 0, j = 0; i < a.count && j < b.count;) {
+      if (a.first[i] == b.first[j]) {
+        common.Push(a.first[i]);
+        ++i;
+        ++j;
+      } else if (a.first[i] < b.first[j]) {
+        ++i;
+      } else {
+        ++j;
+      }
+    }
+    if (common.empty()) return kEmptyLockset;
+    return InternLocked(common.begin(), static_cast<uint32_t>(common.size()));
+  }
+
+  typename Mem::Lock lock_;
+  Arena<Mem>& arena_;  // owns the elements
+  Vector<LocksetView, Mem> sets_;
+  HashMap<LocksetId, Mem> by_hash_;
+  uint64_t cache_hits_ = 0;
+  Cached cache_[kCacheSize];
+};
+
+template <class Mem>
+class HeldLocks {
+ public:
+  HeldLocks(Arena<Mem>& arena, LocksetTable<Mem>& table) : table_(table), entries_(arena) {}
+
+  // Returns whether this is the outermost acquisition: the one that counts for detectors.
+  bool Acquire(SyncId lock, LockMode mode) {
+    const HeldLock held = MakeHeldLock(lock, mode);
+    const size_t i = Find(held);
+    if (i < entries_.size() && entries_[i].held == held) {
+      ++entries_[i].depth;
+      return false;
+    }
+    entries_.Insert(i, Entry{.held = held, .depth = 1});
+    named_ = false;
+    return true;
+  }
+
+  // Returns whether the lock is free of this thread now. A lock that is not held is left alone: false.
+  bool Release(SyncId lock, LockMode mode) {
+    const HeldLock held = MakeHeldLock(lock, mode);
+    const size_t i = Find(held);
+    if (i == entries_.size() || entries_[i].held != held) return false;
+    if (--entries_[i].depth != 0) return false;
+    entries_.Remove(i);
+    named_ = false;
+    return true;
+  }
+
+  LocksetId id() {
+    if (!named_) {
+      id_ = Name();
+      named_ = true;
+    }
+    return id_;
+  }
+
+  size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    HeldLock held;
+    uint32_t depth;
+  };
+
+  // The first entry not below `held`. Threads hold few locks, and mostly take the newest last.
+  size_t Find(HeldLock held) const {
+    size_t low = 0;
+    size_t high = entries_.size();
+    while (low < high) {
+      const size_t middle = (low + high) / 2;
+      if (entries_[middle].held < held) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  LocksetId Name() {
+    constexpr size_t kOnStack = 64;
+    if (entries_.size() <= kOnStack) {
+      HeldLock elements[kOnStack];
+      for (size_t i = 0; i < entries_.size(); ++i) elements[i] = entries_[i].held;
+      return table_.Intern(elements, static_cast<uint32_t>(entries_.size()));
+    }
+    Vector<HeldLock, Mem> elements(entries_.arena());
+    for (const Entry& entry : entries_) elements.Push(entry.held);
+    return table_.Intern(elements.begin(), static_cast<uint32_t>(elements.size()));
+  }
+
+  LocksetTable<Mem>& table_;
+  Vector<Entry, Mem> entries_;
+  LocksetId id_ = kEmptyLockset;
+  bool named_ = true;
+};
+
+}  // namespace redflag

@@ -1,0 +1,113 @@
+// The clock of a thread, the clocks of a synchronization object, and the steps between them: what "happens
+// before" is made of, for every detector that keeps vector clocks. Which steps an atomic operation or a fence
+// consists of is detectors/atomics.h; this file says what each step does to clocks.
+//
+// Notation
+//   C_t      clock          what thread t knows: every epoch ordered before t's next action
+//   C_t(t)   now            t's own time; advances (Tick) after each step that hands C_t to somebody, so that
+//   what t does
+//                           next is not mistaken for what it did before
+//   F_t      released       C_t at t's latest release fence: what t's relaxed stores carry
+//   [atomics.fences]/2,3 P_t      pending        what t's relaxed loads have seen; t's next acquire fence
+//   takes it [atomics.fences]/2,4 M_s      carried        what the value now in atomic s carries: the heads
+//   of all release sequences that it belongs
+//                           to; for signals: everything signalled so far
+//   X_s      released_exclusive, released_shared   what unlocks of s left behind, by mode
+//
+// A ThreadClock belongs to its thread. A SyncClock is only touched under the lock that the engine holds for
+// it.
+#pragma once
+
+#include "base/arena.h"
+#include "clocks/epoch.h"
+#include "clocks/vector_clock.h"
+#include "events/event.h"
+
+namespace redflag {
+
+template <class Mem>
+struct SyncClock {
+  explicit SyncClock(Arena<Mem>& arena) : carried(arena), released_exclusive(arena), released_shared(arena) {}
+
+  VectorClock<Mem> carried;
+  VectorClock<Mem> released_exclusive;
+  VectorClock<Mem> released_shared;
+};
+
+template <class Mem>
+class ThreadClock {
+ public:
+  using Sync = SyncClock<Mem>;
+
+  explicit ThreadClock(Arena<Mem>& arena) : clock_(arena), released_(arena), pending_(arena) {}
+
+  const VectorClock<Mem>& clock() const { return clock_; }
+  Epoch epoch() const { return MakeEpoch(slot_, now_); }
+  bool Knows(Epoch epoch) const { return clock_.Knows(epoch); }
+
+  // Begins at `first`, knowing what its creator knows. Fences of the creator are not the child's: "sequenced
+  // before" does not reach across threads.
+  void Start(Epoch first, const VectorClock<Mem>* creator) {
+    slot_ = SlotOf(first);
+    now_ = TimeOf(first);
+    if (creator != nullptr) clock_.Assign(*creator);
+    clock_.Set(slot_, now_);
+  }
+
+  void Tick() {
+    now_ = Next(now_);
+    clock_.Set(slot_, now_);
+  }
+
+  void Join(const VectorClock<Mem>& other) { clock_.Join(other); }
+
+  // Gives back what an ended thread no longer needs; the clock stays, for those who join it.
+  void End() {
+    released_.Clear();
+    pending_.Clear();
+  }
+
+  // Atomics and signals.
+  void Acquire(const Sync& sync) { clock_.Join(sync.carried); }
+  void ReleaseStore(Sync& sync) {
+    sync.carried.Assign(clock_);
+    Tick();
+  }
+  void ReleaseMerge(Sync& sync) {
+    sync.carried.Join(clock_);
+    Tick();
+  }
+  void RelaxedLoad(const Sync& sync) { pending_.Join(sync.carried); }
+  void RelaxedStore(Sync& sync) { sync.carried.Assign(released_); }
+  void RelaxedMerge(Sync& sync) { sync.carried.Join(released_); }
+  void AcquireFence() { clock_.Join(pending_); }
+  void ReleaseFence() {
+    released_.Assign(clock_);
+    Tick();
+  }
+
+  // Locks: the extended arcs of the ThreadSanitizer paper, 4.4.1. Shared unlocks order nothing among readers.
+  void Lock(const Sync& sync, LockMode mode) {
+    clock_.Join(sync.released_exclusive);
+    if (mode == LockMode::kExclusive) clock_.Join(sync.released_shared);
+  }
+  void Unlock(Sync& sync, LockMode mode) {
+    if (mode == LockMode::kExclusive) {
+      // The holder knew both when it locked, and nobody unlocked since: its clock contains them.
+      sync.released_exclusive.Assign(clock_);
+      sync.released_shared.Clear();
+    } else {
+      sync.released_shared.Join(clock_);
+    }
+    Tick();
+  }
+
+ private:
+  Slot slot_{};
+  Time now_ = kNever;
+  VectorClock<Mem> clock_;
+  VectorClock<Mem> released_;
+  VectorClock<Mem> pending_;
+};
+
+}  // namespace redflag

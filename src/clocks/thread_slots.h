@@ -1,0 +1,93 @@
+// ThreadSlots: gives threads their positions in vector clocks, and remembers which thread owned a slot when.
+//
+// A program may create millions of threads; clocks must not grow with them. The slot of an ended thread A may
+// go to a new thread B when everything A did is ordered before B's start, that is, when B's creator knows A's
+// last time: then "knows B's time" implies "knew A's time" for ever after, because times of a slot only rise.
+// Without that condition a race with A would be hidden. Slots whose last time the creator doesn't know are
+// passed over, and a new one is made.
+//
+// Thread-safe under AtomicMem.
+#pragma once
+
+#include <cstdint>
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/vector.h"
+#include "clocks/epoch.h"
+#include "clocks/vector_clock.h"
+
+namespace redflag {
+
+template <class Mem>
+class ThreadSlots {
+ public:
+  explicit ThreadSlots(Arena<Mem>& arena) : arena_(arena), slots_(arena), ended_(arena) {}
+
+  // A slot for `thread`; its time starts at TimeOf(result). `creator` is the clock of the thread that creates
+  // it, or null for a thread that nobody created.
+  Epoch Claim(Tid thread, const VectorClock<Mem>* creator) {
+    ScopedLock guard(lock_);
+    if (creator != nullptr) {
+      for (size_t i = 0; i < ended_.size() && i < kSlotsTried; ++i) {
+        const Slot slot = ended_[i];
+        const Time last = slots_[Raw(slot)].last;
+        if (!creator->Knows(MakeEpoch(slot, last))) continue;
+        ended_.Remove(i);
+        ++reused_;
+        return Occupy(slot, thread, Next(last));
+      }
+    }
+    REDFLAG_CHECK(slots_.size() < kMaxSlots && "more threads at one time than vector clocks can tell apart");
+    slots_.Push(SlotState{});
+    return Occupy(Slot(static_cast<uint16_t>(slots_.size() - 1)), thread, Time{1});
+  }
+
+  // The thread that owns `last`'s slot ends at that time.
+  void Retire(Epoch last) {
+    ScopedLock guard(lock_);
+    slots_[Raw(SlotOf(last))].last = TimeOf(last);
+    ended_.Push(SlotOf(last));
+  }
+
+  // Whose access is labelled `epoch`? For reports.
+  Tid OwnerOf(Epoch epoch) {
+    ScopedLock guard(lock_);
+    const Tenancy* tenancy = slots_[Raw(SlotOf(epoch))].tenancies;
+    while (tenancy != nullptr && tenancy->first > TimeOf(epoch)) tenancy = tenancy->earlier;
+    return tenancy == nullptr ? kNoThread : tenancy->thread;
+  }
+
+  size_t size() const { return slots_.size(); }
+  uint64_t reused() const { return reused_; }
+
+ private:
+  // How many ended slots are looked at before a new one is made: keeps thread creation cheap.
+  static constexpr size_t kSlotsTried = 16;
+
+  // Who owned a slot from which time on; newest first.
+  struct Tenancy {
+    Tenancy* earlier;
+    Time first;
+    Tid thread;
+  };
+  struct SlotState {
+    Tenancy* tenancies = nullptr;
+    Time last = kNever;
+  };
+
+  Epoch Occupy(Slot slot, Tid thread, Time first) {
+    auto* tenancy = arena_.template New<Tenancy>();
+    *tenancy = Tenancy{.earlier = slots_[Raw(slot)].tenancies, .first = first, .thread = thread};
+    slots_[Raw(slot)].tenancies = tenancy;
+    return MakeEpoch(slot, first);
+  }
+
+  typename Mem::Lock lock_;
+  Arena<Mem>& arena_;  // owns the tenancies
+  Vector<SlotState, Mem> slots_;
+  Vector<Slot, Mem> ended_;
+  uint64_t reused_ = 0;
+};
+
+}  // namespace redflag

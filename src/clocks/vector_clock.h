@@ -1,0 +1,173 @@
+// VectorClock: for every slot, the latest time known. The B_t of RaceTrack, the C_t of the happens-before
+// papers.
+//
+// Stored in chunks of 16 slots. A chunk that was never written is absent, so a clock that knows few threads
+// is small wherever their slots lie; chunks are shared between clocks and copied when written, so handing a
+// whole clock to a lock (the commonest operation) copies one pointer a chunk, and joining two clocks that
+// have a chunk in common skips it. Up to 32 slots live without a table; 10,000 threads cost 625 pointers.
+//
+// A clock is not thread-safe; chunks are (their count is atomic under AtomicMem), so clocks of different
+// threads may share them. In-process: memory from the Arena only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/arena.h"
+#include "clocks/epoch.h"
+
+namespace redflag {
+
+template <class Mem>
+class VectorClock {
+ public:
+  explicit VectorClock(Arena<Mem>& arena) : arena_(&arena) {}
+  ~VectorClock() { Clear(); }
+  VectorClock(const VectorClock&) = delete;
+  VectorClock& operator=(const VectorClock&) = delete;
+
+  Time Get(Slot slot) const {
+    const uint32_t index = Raw(slot) / kChunkSlots;
+    if (index >= chunk_count_) return kNever;
+    const Chunk* chunk = table()[index];
+    return chunk == nullptr ? kNever : chunk->times[Raw(slot) % kChunkSlots];
+  }
+
+  // Is the point `epoch` known, that is: ordered before the owner of this clock?
+  bool Knows(Epoch epoch) const { return TimeOf(epoch) <= Get(SlotOf(epoch)); }
+
+  void Set(Slot slot, Time time) {
+    const uint32_t index = Raw(slot) / kChunkSlots;
+    if (index >= chunk_count_) Resize(index + 1);
+    Own(table()[index])->times[Raw(slot) % kChunkSlots] = time;
+  }
+
+  // Least upper bound: RaceTrack's Merge(this, other).
+  void Join(const VectorClock& other) {
+    if (other.chunk_count_ > chunk_count_) Resize(other.chunk_count_);
+    for (uint32_t i = 0; i < other.chunk_count_; ++i) {
+      Chunk* theirs = other.table()[i];
+      Chunk*& mine = table()[i];
+      if (theirs == nullptr || theirs == mine) continue;
+      if (mine == nullptr) {
+        mine = Share(theirs);
+      } else {
+        JoinChunk(mine, theirs);
+      }
+    }
+  }
+
+  // Becomes equal to `other`, sharing all of its chunks.
+  void Assign(const VectorClock& other) {
+    if (this == &other) return;
+    if (other.chunk_count_ > chunk_count_) Resize(other.chunk_count_);
+    for (uint32_t i = 0; i < chunk_count_; ++i) {
+      Chunk*& mine = table()[i];
+      Chunk* theirs = i < other.chunk_count_ ? other.table()[i] : nullptr;
+      if (mine == theirs) continue;
+      if (mine != nullptr) Drop(mine);
+      mine = theirs == nullptr ? nullptr : Share(theirs);
+    }
+  }
+
+  // Becomes the clock that knows nothing, and gives its memory back.
+  void Clear() {
+    for (uint32_t i = 0; i < chunk_count_; ++i) {
+      if (table()[i] != nullptr) Drop(table()[i]);
+      table()[i] = nullptr;
+    }
+    if (capacity_ > kInlineChunks) arena_->Free(heap_table_, capacity_ * sizeof(Chunk*));
+    chunk_count_ = 0;
+    capacity_ = kInlineChunks;
+    inline_table_[0] = inline_table_[1] = nullptr;
+  }
+
+  // Calls visit(Slot, Time) for every slot with a known time.
+  template <class Visitor>
+  void ForEach(Visitor visit) const {
+    for (uint32_t i = 0; i < chunk_count_; ++i) {
+      const Chunk* chunk = table()[i];
+      if (chunk == nullptr) continue;
+      for (uint32_t j = 0; j < kChunkSlots; ++j) {
+        if (chunk->times[j] != kNever)
+          visit(Slot(static_cast<uint16_t>(i * kChunkSlots + j)), chunk->times[j]);
+      }
+    }
+  }
+
+ private:
+  static constexpr uint32_t kChunkSlots = 16;
+  static constexpr uint32_t kInlineChunks = 2;
+
+  struct Chunk {
+    typename Mem::Counter owners;
+    Time times[kChunkSlots];
+  };
+
+  Chunk** table() { return capacity_ > kInlineChunks ? heap_table_ : inline_table_; }
+  Chunk* const* table() const { return capacity_ > kInlineChunks ? heap_table_ : inline_table_; }
+
+  static Chunk* Share(Chunk* chunk) {
+    chunk->owners.Add(1);
+    return chunk;
+  }
+
+  void Drop(Chunk* chunk) {
+    if (chunk->owners.Sub(1) == 0) arena_->Free(chunk, sizeof(Chunk));
+  }
+
+  Chunk* NewChunk() {
+    Chunk* chunk = arena_->template New<Chunk>();
+    chunk->owners.Add(1);
+    return chunk;
+  }
+
+  // Makes the chunk behind `place` writable: present, and not shared.
+  Chunk* Own(Chunk*& place) {
+    if (place == nullptr) {
+      place = NewChunk();
+      for (Time& time : place->times) time = kNever;
+    } else if (place->owners.Load() != 1) {
+      Chunk* copy = NewChunk();
+      for (uint32_t i = 0; i < kChunkSlots; ++i) copy->times[i] = place->times[i];
+      Drop(place);
+      place = copy;
+    }
+    return place;
+  }
+
+  // Looks before it copies: most joins learn nothing new.
+  void JoinChunk(Chunk*& mine, const Chunk* theirs) {
+    uint32_t news = 0;
+    while (news < kChunkSlots && theirs->times[news] <= mine->times[news]) ++news;
+    if (news == kChunkSlots) return;
+    Chunk* chunk = Own(mine);
+    for (uint32_t i = news; i < kChunkSlots; ++i) {
+      if (theirs->times[i] > chunk->times[i]) chunk->times[i] = theirs->times[i];
+    }
+  }
+
+  void Resize(uint32_t chunks) {
+    if (chunks > capacity_) {
+      uint32_t capacity = capacity_;
+      while (capacity < chunks) capacity *= 2;
+      auto** bigger = static_cast<Chunk**>(arena_->Allocate(capacity * sizeof(Chunk*)));
+      for (uint32_t i = 0; i < chunk_count_; ++i) bigger[i] = table()[i];
+      if (capacity_ > kInlineChunks) arena_->Free(heap_table_, capacity_ * sizeof(Chunk*));
+      heap_table_ = bigger;
+      capacity_ = capacity;
+    }
+    for (uint32_t i = chunk_count_; i < chunks; ++i) table()[i] = nullptr;
+    chunk_count_ = chunks;
+  }
+
+  Arena<Mem>* arena_;
+  uint32_t chunk_count_ = 0;
+  uint32_t capacity_ = kInlineChunks;
+  union {
+    Chunk* inline_table_[kInlineChunks] = {};
+    Chunk** heap_table_;
+  };
+};
+
+}  // namespace redflag

@@ -1,0 +1,326 @@
+// hb: precise happens-before. Two conflicting accesses race if neither is ordered before the other by the
+// program's synchronization in this run. No false alarms; every byte's first race is found, whatever the
+// number of threads. ThreadSanitizer 4.4.1 ("pure happens-before state machine"), made exact and cheap;
+// docs/algorithms/hb.md.
+//
+// Notation
+//   C_t         Thread::clock          what t knows; touched by t only
+//   epoch       Thread::clock.epoch()  t's slot and time: the label of its accesses; advances with every
+//   release SS_Wr(x)    Cell::history, kinds kWrite and kAtomicWrite     the paper's writer segment set, of
+//   single accesses SS_Rd(x)    Cell::history, kinds kRead and kAtomicRead       the paper's reader segment
+//   set M_s, X_s    Sync (clocks/sync_clocks.h) a <= t      clock.Knows(a)         access a is ordered before
+//   t's next action LS_t        Thread::held           not used to decide; carried into records so that
+//   reports can name the locks racy(x)     Cell::racy             bytes whose first race was reported
+//
+// Each rule carries its tag and a counter.
+#pragma once
+
+#include <cstdint>
+
+#include "base/arena.h"
+#include "clocks/access_history.h"
+#include "clocks/commit_clocks.h"
+#include "clocks/lockset.h"
+#include "clocks/sync_clocks.h"
+#include "clocks/thread_slots.h"
+#include "detectors/detector.h"
+
+namespace redflag {
+
+template <class Mem>
+class Hb {
+ public:
+  static constexpr const char* kName = "hb";
+  static constexpr const char* kSummary = "precise happens-before: every race of this run, no false alarms";
+  static constexpr Filter kFilter = Filter::kOwnSlot;
+  static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;
+  static constexpr bool kReports = true;
+
+  enum Rule : uint8_t {
+    kSameEpoch,
+    kIgnored,
+    kRead,
+    kWrite,
+    kAtomicRead,
+    kAtomicWrite,
+    kSpread,
+    kRace,
+    kLock,
+    kRdLock,
+    kUnlock,
+    kRdUnlock,
+    kAcquire,
+    kReleaseStore,
+    kReleaseMerge,
+    kRelaxedLoad,
+    kRelaxedStore,
+    kRelaxedMerge,
+    kAcquireFence,
+    kReleaseFence,
+    kFork,
+    kJoin,
+    kEnd,
+    kCommit,
+    kLifetime,
+    kRuleCount,
+  };
+  static constexpr RuleInfo kRules[kRuleCount] = {
+      {"same epoch", "[HB same epoch]"},
+      {"ignored after race", "[TS 4.2 ignore]"},
+      {"read", "[TS 4.2 l.9]"},
+      {"write", "[TS 4.2 l.6-7]"},
+      {"atomic read", "[HB atomic]"},
+      {"atomic write", "[HB atomic]"},
+      {"kept per slot", "[HB spread]"},
+      {"race", "[TS 4.1 race]"},
+      {"lock", "[TS 4.4.1 arc 1,3]"},
+      {"read lock", "[TS 4.4.1 arc 2]"},
+      {"unlock", "[TS 4.4.1 arc 1,2]"},
+      {"read unlock", "[TS 4.4.1 arc 3]"},
+      {"acquire", "[TS 4.1 WAIT] [atomics.order]/2"},
+      {"release store", "[atomics.order]/2"},
+      {"release merge", "[TS 4.1 SIGNAL] [intro.races]/5"},
+      {"relaxed load", "[atomics.fences]/2,4"},
+      {"relaxed store", "[atomics.fences]/2,3"},
+      {"relaxed merge", "[atomics.fences]/2,3"},
+      {"acquire fence", "[atomics.fences]/2,4"},
+      {"release fence", "[atomics.fences]/2,3"},
+      {"fork", "[GL 3 fork]"},
+      {"join", "[GL 3 join]"},
+      {"thread end", "[HB slots]"},
+      {"commit", "[GL 3 commit]"},
+      {"lifetime", "[GL Fig.5 rule 8]"},
+  };
+
+  struct Thread : ThreadBase<Mem> {
+    Thread(Hb& hb, Tid id) : ThreadBase<Mem>(hb.arena_, hb.locksets_, id), clock(hb.arena_) {}
+    ThreadClock<Mem> clock;
+    uint64_t counts[kRuleCount] = {};
+  };
+
+  struct Sync : SyncClock<Mem> {
+    explicit Sync(Hb& hb) : SyncClock<Mem>(hb.arena_) {}
+  };
+
+  struct Cell {
+    AccessHistory<Mem> history;
+    [[no_unique_address]] typename Mem::Lock lock;
+    ByteMask racy;
+  };
+
+  // The write that began a lifetime.
+  using Stamp = HistoryEntry;
+
+  Hb() : locksets_(arena_), slots_(arena_), commits_(arena_) {}
+
+  // ---- Threads ----
+
+  Tag OnStart(Thread& t) {
+    t.clock.Start(slots_.Claim(t.tid, nullptr), nullptr);
+    return Tag::kChanged;
+  }
+
+  // [GL 3 fork]: everything the parent did is ordered before everything the child does.
+  Tag OnFork(Thread& parent, Thread& child) {
+    ++parent.counts[kFork];
+    child.clock.Start(slots_.Claim(child.tid, &parent.clock.clock()), &parent.clock.clock());
+    parent.clock.Tick();
+    return Tag::kChanged;
+  }
+
+  // [GL 3 join]: everything the child did is ordered before what follows.
+  Tag OnJoin(Thread& t, Thread& child) {
+    ++t.counts[kJoin];
+    t.clock.Join(child.clock.clock());
+    return Tag::kKept;
+  }
+
+  // [HB slots]: the slot may serve another thread, under the condition of thread_slots.h.
+  Tag OnEnd(Thread& t) {
+    ++t.counts[kEnd];
+    t.clock.End();
+    slots_.Retire(t.clock.epoch());
+    return Tag::kChanged;
+  }
+
+  // ---- Locks: [TS 4.4.1] ----
+
+  Tag OnLock(Thread& t, Sync& s, LockMode mode) {
+    ++t.counts[mode == LockMode::kExclusive ? kLock : kRdLock];
+    t.clock.Lock(s, mode);
+    return Tag::kKept;
+  }
+
+  Tag OnUnlock(Thread& t, Sync& s, LockMode mode) {
+    ++t.counts[mode == LockMode::kExclusive ? kUnlock : kRdUnlock];
+    t.clock.Unlock(s, mode);
+    return Tag::kChanged;
+  }
+
+  // Every lock is one.
+  Tag OnPureHbLock(Thread&, Sync&) { return Tag::kKept; }
+
+  // ---- Signals, atomics, fences: the steps of detectors/atomics.h ----
+
+  Tag OnAcquire(Thread& t, Sync& s) {
+    ++t.counts[kAcquire];
+    t.clock.Acquire(s);
+    return Tag::kKept;
+  }
+  Tag OnReleaseStore(Thread& t, Sync& s) {
+    ++t.counts[kReleaseStore];
+    t.clock.ReleaseStore(s);
+    return Tag::kChanged;
+  }
+  Tag OnReleaseMerge(Thread& t, Sync& s) {
+    ++t.counts[kReleaseMerge];
+    t.clock.ReleaseMerge(s);
+    return Tag::kChanged;
+  }
+  Tag OnRelaxedLoad(Thread& t, Sync& s) {
+    ++t.counts[kRelaxedLoad];
+    t.clock.RelaxedLoad(s);
+    return Tag::kKept;
+  }
+  Tag OnRelaxedStore(Thread& t, Sync& s) {
+    ++t.counts[kRelaxedStore];
+    t.clock.RelaxedStore(s);
+    return Tag::kKept;
+  }
+  Tag OnRelaxedMerge(Thread& t, Sync& s) {
+    ++t.counts[kRelaxedMerge];
+    t.clock.RelaxedMerge(s);
+    return Tag::kKept;
+  }
+  Tag OnAcquireFence(Thread& t) {
+    ++t.counts[kAcquireFence];
+    t.clock.AcquireFence();
+    return Tag::kKept;
+  }
+  Tag OnReleaseFence(Thread& t) {
+    ++t.counts[kReleaseFence];
+    t.clock.ReleaseFence();
+    return Tag::kChanged;
+  }
+
+  // ---- Transactions: [GL 3 commit] ----
+
+  Tag OnCommitBegin(Thread& t, const Footprint* footprint, size_t count) {
+    ++t.counts[kCommit];
+    commits_.Acquire(t.clock, footprint, count);
+    return Tag::kKept;
+  }
+  Tag OnCommitEnd(Thread& t, const Footprint* footprint, size_t count) {
+    commits_.Release(t.clock, footprint, count);
+    return Tag::kChanged;
+  }
+
+  // ---- Accesses ----
+
+  ByteMask OnAccess(Thread& t, Cell& cell, const Access& access, RaceRecord& record) {
+    HistoryEntry mine{.epoch = t.clock.epoch(),
+                      .context = access.context,
+                      .bytes = access.bytes,
+                      .kind = access.kind,
+                      .origin = access.origin};
+    ScopedLock guard(cell.lock);
+
+    // [TS 4.2 ignore]
+    if (Any(cell.racy)) {
+      mine.bytes = mine.bytes & ~cell.racy;
+      if (!Any(mine.bytes)) {
+        ++t.counts[kIgnored];
+        return kNoBytes;
+      }
+    }
+
+    // [HB same epoch]
+    if (cell.history.IsRedundant(mine)) {
+      ++t.counts[kSameEpoch];
+      return kNoBytes;
+    }
+
+    // [TS 4.1 race]: conflicting, and not ordered.
+    mine.locks = t.held.id();
+    ByteMask raced = kNoBytes;
+    cell.history.ForEachRace(t.clock.clock(), mine, [&](const HistoryEntry& earlier) {
+      if (!Any(raced)) BeginRecord(record, t, access.granule, mine);
+      raced = raced | (earlier.bytes & mine.bytes);
+      record.AddEarlier(RecordOf(slots_.OwnerOf(earlier.epoch), earlier, mine.bytes));
+    });
+    if (Any(raced)) {
+      ++t.counts[kRace];
+      cell.racy = cell.racy | raced;
+      cell.history.Forget(arena_, raced);
+      mine.bytes = mine.bytes & ~raced;
+    }
+
+    // [TS 4.2 l.6-9], [HB atomic]
+    if (Any(mine.bytes)) {
+      ++t.counts[RuleOf(access.kind)];
+      cell.history.Record(arena_, t.clock.clock(), mine);
+      if (cell.history.is_spread()) ++t.counts[kSpread];
+    }
+    return raced;
+  }
+
+  // ---- Lifetimes: [GL Fig.5 rule 8], with the allocation itself as the first write ----
+
+  Stamp OnLifetime(Thread& t, Addr addr, uint64_t size, AccessOrigin origin, ContextId context) {
+    ++t.counts[kLifetime];
+    commits_.Forget(addr, size);
+    return Stamp{.epoch = t.clock.epoch(),
+                 .context = context,
+                 .locks = t.held.id(),
+                 .bytes = kAllBytes,
+                 .kind = AccessKind::kWrite,
+                 .origin = origin};
+  }
+
+  void Revive(Cell& cell, ByteMask bytes, const Stamp& stamp) {
+    ScopedLock guard(cell.lock);
+    cell.history.Forget(arena_, bytes);
+    cell.racy = cell.racy & ~bytes;
+    HistoryEntry first = stamp;
+    first.bytes = bytes;
+    cell.history.Remember(arena_, first);
+  }
+
+  void Forget(Cell& cell) { cell.history.Forget(arena_, kAllBytes); }
+
+  // ---- Reports and tests ----
+
+  LocksetTable<Mem>& locksets() { return locksets_; }
+  const ThreadSlots<Mem>& slots() const { return slots_; }
+  const Arena<Mem>& arena() const { return arena_; }
+
+ private:
+  static constexpr Rule RuleOf(AccessKind kind) {
+    constexpr Rule kByKind[] = {kAtomicRead, kRead, kAtomicWrite, kWrite};
+    return kByKind[Raw(kind)];
+  }
+
+  static AccessRecord RecordOf(Tid thread, const HistoryEntry& entry, ByteMask bytes) {
+    return AccessRecord{.thread = thread,
+                        .context = entry.context,
+                        .locks = entry.locks,
+                        .bytes = entry.bytes & bytes,
+                        .kind = entry.kind,
+                        .origin = entry.origin};
+  }
+
+  static void BeginRecord(RaceRecord& record, Thread& t, Addr granule, const HistoryEntry& mine) {
+    record.granule = granule;
+    record.granules = 1;
+    record.access = RecordOf(t.tid, mine, kAllBytes);
+    record.bytes = kNoBytes;
+    record.earlier_count = record.earlier_total = 0;
+  }
+
+  Arena<Mem> arena_;  // first: everything below lives in it
+  LocksetTable<Mem> locksets_;
+  ThreadSlots<Mem> slots_;
+  CommitClocks<Mem> commits_;
+};
+
+}  // namespace redflag

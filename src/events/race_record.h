@@ -1,0 +1,47 @@
+// RaceRecord: what a detector found, as plain bytes, on its way to the host side. No text and no pointers:
+// ids and addresses only; the host side turns them into names.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+#include "events/access.h"
+
+namespace redflag {
+
+// One of the accesses of a race.
+struct AccessRecord {
+  Tid thread = kNoThread;
+  ContextId context = kNoContext;
+  LocksetId locks = kEmptyLockset;  // held at the access, as elements of HeldLock (clocks/lockset.h)
+  ByteMask bytes{};                 // of RaceRecord::granule
+  AccessKind kind{};
+  AccessOrigin origin = AccessOrigin::kProgram;
+  uint8_t reserved = 0;
+};
+static_assert(sizeof(AccessRecord) == 16);
+
+// A race: the access that completed it, and earlier accesses that conflict with it, the most recent knowledge
+// of each thread first-hand. `bytes` are those on which this is the first race.
+struct RaceRecord {
+  static constexpr uint32_t kMaxEarlier = 16;
+
+  Addr granule{};
+  uint64_t granules = 1;  // how many consecutive granules this holds for alike (a free of untouched memory)
+  uint64_t event = 0;     // which event of the stream completed the race (offline; a sequence number online)
+  AccessRecord access;
+  ByteMask bytes{};
+  uint8_t reserved[3] = {};
+  uint32_t earlier_count = 0;  // how many are stored
+  uint32_t earlier_total = 0;  // how many were found; more than stored only beyond kMaxEarlier
+  uint32_t reserved2 = 0;
+  AccessRecord earlier[kMaxEarlier];
+
+  void AddEarlier(const AccessRecord& record) {
+    ++earlier_total;
+    if (earlier_count < kMaxEarlier) earlier[earlier_count++] = record;
+    bytes = bytes | record.bytes;
+  }
+};
+
+}  // namespace redflag

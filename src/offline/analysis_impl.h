@@ -1,0 +1,52 @@
+// How an Analysis is made with one detector: included by one generated file a detector
+// (cmake/detectors.cmake).
+#pragma once
+
+#include <cstdint>
+
+#include "offline/analysis.h"
+#include "offline/replay.h"
+
+namespace redflag {
+
+template <class D>
+void NoteLockset(D& detector, LocksetId id, std::vector<std::vector<HeldLock>>& locksets) {
+  if (locksets.size() <= Raw(id)) locksets.resize(Raw(id) + 1);
+  const LocksetView view = detector.locksets().View(id);
+  locksets[Raw(id)].assign(view.begin(), view.end());
+}
+
+template <class D>
+Analysis AnalyzeWith(const Trace& trace, const Progress& progress) {
+  constexpr uint64_t kProgressStep = uint64_t{1} << 20;
+  Replay<D> replay(trace.initial_threads);
+  for (uint64_t i = 0; i < trace.events.size(); ++i) {
+    replay.Step(trace.events[i], i);
+    if (progress && i % kProgressStep == 0) progress(i);
+  }
+  Analysis analysis{.detector = D::kName,
+                    .races = std::move(replay.races()),
+                    .locksets = {},
+                    .rules = {},
+                    .events = trace.events.size(),
+                    .memory = replay.MemoryInUse()};
+  for (const RaceRecord& race : analysis.races) {
+    NoteLockset(replay.detector(), race.access.locks, analysis.locksets);
+    for (uint32_t i = 0; i < race.earlier_count; ++i) {
+      NoteLockset(replay.detector(), race.earlier[i].locks, analysis.locksets);
+    }
+  }
+  const auto counts = replay.TotalCounts();
+  for (size_t i = 0; i < counts.size(); ++i) {
+    analysis.rules.push_back(RuleCount{D::kRules[i].name, D::kRules[i].tag, counts[i]});
+  }
+  return analysis;
+}
+
+template <class D>
+DetectorInfo MakeDetectorInfo() {
+  return DetectorInfo{
+      .name = D::kName, .summary = D::kSummary, .reports = D::kReports, .analyze = AnalyzeWith<D>};
+}
+
+}  // namespace redflag

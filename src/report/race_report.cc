@@ -1,0 +1,75 @@
+#include "report/race_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace redflag {
+namespace {
+
+std::string LockNames(const AccessSite& site) {
+  std::string names;
+  for (const HeldLockInfo& lock : site.locks) {
+    if (!names.empty()) names += ", ";
+    names += lock.name;
+    if (lock.mode == LockMode::kShared) names += " (for reading)";
+  }
+  return names;
+}
+
+bool HoldsInCommon(const AccessSite& a, const AccessSite& b) {
+  return std::any_of(a.locks.begin(), a.locks.end(), [&](const HeldLockInfo& lock) {
+    return std::any_of(b.locks.begin(), b.locks.end(),
+                       [&](const HeldLockInfo& other) { return other.name == lock.name; });
+  });
+}
+
+std::string ExplainLocks(const AccessSite& access, const AccessSite& earlier) {
+  if (access.locks.empty() && earlier.locks.empty()) return "neither thread holds a lock";
+  if (access.locks.empty())
+    return fmt::format("{} holds {}, {} holds no lock", earlier.thread, LockNames(earlier), access.thread);
+  if (earlier.locks.empty())
+    return fmt::format("{} holds {}, {} holds no lock", access.thread, LockNames(access), earlier.thread);
+  if (HoldsInCommon(access, earlier)) {
+    return fmt::format("{} holds {} and {} holds {}: a lock held for reading on both sides excludes nobody",
+                       earlier.thread, LockNames(earlier), access.thread, LockNames(access));
+  }
+  return fmt::format("they hold different locks: {} holds {}, {} holds {}", earlier.thread,
+                     LockNames(earlier), access.thread, LockNames(access));
+}
+
+}  // namespace
+
+std::string Describe(const AccessSite& site) {
+  switch (site.origin) {
+    case AccessOrigin::kAlloc:
+      return "allocation";
+    case AccessOrigin::kFree:
+      return "free";
+    case AccessOrigin::kTransaction:
+      return IsWrite(site.kind) ? "transactional write" : "transactional read";
+    case AccessOrigin::kProgram:
+      break;
+  }
+  switch (site.kind) {
+    case AccessKind::kAtomicRead:
+      return "atomic read";
+    case AccessKind::kAtomicWrite:
+      return "atomic write";
+    case AccessKind::kRead:
+      return "read";
+    case AccessKind::kWrite:
+      return "write";
+  }
+  return "access";
+}
+
+std::string ExplainRace(const RaceReport& report) {
+  if (report.earlier.empty()) return "";
+  const AccessSite& earlier = report.earlier.front();
+  return fmt::format("nothing in this run orders the {} by {} before the {} by {}; {}", Describe(earlier),
+                     earlier.thread, Describe(report.access), report.access.thread,
+                     ExplainLocks(report.access, earlier));
+}
+
+}  // namespace redflag

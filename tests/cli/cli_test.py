@@ -1,0 +1,246 @@
+#!/usr/bin/env python3
+"""The command as users meet it: help, output forms, exit codes, and input that is not what it should be.
+
+  cli_test.py REDFLAG SOURCE_ROOT
+"""
+
+import json
+import os
+import pathlib
+import pty
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REDFLAG = None
+ROOT = None
+RACY = "threads a b\na write x\nb write x\n"
+QUIET = "threads a b\na write x\nb write y\n"
+
+
+def limit_memory():
+    """1 GiB of address space: input that needs more than that to be refused is a defect."""
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+
+def run(*args, text="", env=None, timeout=60):
+    environment = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR",)} | (env or {})
+    return subprocess.run([REDFLAG, *args], input=text, capture_output=True, text=True, timeout=timeout, env=environment,
+                          preexec_fn=None if "ASAN" in os.environ else limit_memory)
+
+
+def analyze(text, *args, **kwargs):
+    return run("analyze", "-", *args, text=text, **kwargs)
+
+
+class Help(unittest.TestCase):
+    def test_help_teaches(self):
+        result = run("--help")
+        self.assertEqual(result.returncode, 0)
+        for word in ("analyze", "list", "Examples", "Exit codes"):
+            self.assertIn(word, result.stdout)
+
+    def test_each_command_has_help_with_examples_or_pointers(self):
+        self.assertIn("Examples", run("analyze", "--help").stdout)
+        self.assertIn("docs/algorithms", run("list", "--help").stdout)
+
+    def test_version(self):
+        result = run("--version")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, r"^redflag \d+\.\d+\.\d+ \((x86-64|arm64)\)\n$")
+
+    def test_no_arguments_is_an_error_that_helps(self):
+        result = run()
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("analyze", result.stderr)
+        self.assertEqual(result.stdout, "")
+
+    def test_list_names_detectors_and_the_default(self):
+        result = run("list")
+        self.assertEqual(result.returncode, 0)
+        self.assertRegex(result.stdout, r"(?m)^hb .*\(default\)$")
+        self.assertRegex(result.stdout, r"(?m)^null ")
+
+    def test_man_page_and_completions_know_every_option(self):
+        options = set(re.findall(r"--[a-z-]+", run("analyze", "--help").stdout)) - {"--"}
+        self.assertGreater(len(options), 5)
+        man = (ROOT / "docs/redflag.1").read_text().replace("\\-", "-")
+        for path in ("completions/redflag.bash", "completions/_redflag", "completions/redflag.fish"):
+            text = (ROOT / path).read_text()
+            for option in options:
+                self.assertIn(option.removeprefix("--"), text, path)
+        for option in options:
+            self.assertIn(option, man)
+
+
+class Output(unittest.TestCase):
+    def test_exit_codes(self):
+        self.assertEqual(analyze(RACY).returncode, 66)
+        self.assertEqual(analyze(QUIET).returncode, 0)
+
+    def test_text_names_the_race(self):
+        result = analyze(RACY)
+        self.assertIn("DATA RACE on x (8 bytes at", result.stdout)
+        self.assertIn("<stdin>: hb: 1 race in 2 events", result.stdout)
+        self.assertEqual(result.stderr, "")
+
+    def test_quiet_is_one_line(self):
+        self.assertEqual(analyze(RACY, "-q").stdout, "<stdin>: hb: 1 race in 2 events\n")
+
+    def test_json_is_one_document(self):
+        document = json.loads(analyze(RACY, "--json", "--stats", "-d", "all").stdout)
+        self.assertEqual([r["detector"] for r in document["results"]][0], "hb")
+        race = document["results"][0]["races"][0]
+        self.assertEqual(race["variable"], "x")
+        self.assertEqual(race["access"]["thread"], "b")
+        self.assertEqual(race["earlier"][0]["thread"], "a")
+        counts = {rule["rule"]: rule["count"] for rule in document["results"][0]["rules"]}
+        self.assertEqual(counts["race"], 1)
+
+    def test_stats_count_rules(self):
+        self.assertRegex(analyze(QUIET, "--stats").stdout, r"(?m)^ +2  write +\[TS 4\.2 l\.6-7\]$")
+
+    def test_null_never_reports(self):
+        self.assertEqual(analyze(RACY, "-d", "null").returncode, 0)
+
+    def test_several_traces(self):
+        with tempfile.TemporaryDirectory() as folder:
+            paths = []
+            for i, text in enumerate((RACY, QUIET)):
+                paths.append(f"{folder}/{i}.trace")
+                pathlib.Path(paths[-1]).write_text(text)
+            result = run("analyze", "-q", *paths)
+            self.assertEqual(result.returncode, 66)
+            self.assertEqual(len(result.stdout.splitlines()), 2)
+
+    def test_check_reports_mismatches_with_their_line(self):
+        self.assertEqual(analyze(RACY.replace("b write x", "b write x !race"), "--check").returncode, 0)
+        result = analyze(RACY.replace("b write x", "b write x !norace"), "--check")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("<stdin>:3: check failed: hb reports a race here and should not", result.stderr)
+
+    def test_colours_are_for_terminals(self):
+        self.assertNotIn("\033", analyze(RACY).stdout)
+        self.assertIn("\033", analyze(RACY, "--color", "always").stdout)
+        self.assertIn("\033", self.on_terminal({"TERM": "xterm"}))
+        self.assertNotIn("\033[1", self.on_terminal({"TERM": "xterm", "NO_COLOR": "1"}))
+        self.assertNotIn("\033[1", self.on_terminal({"TERM": "dumb"}))
+
+    def on_terminal(self, env):
+        with tempfile.NamedTemporaryFile("w", suffix=".trace") as trace:
+            trace.write(RACY)
+            trace.flush()
+            leader, follower = pty.openpty()
+            environment = {k: v for k, v in os.environ.items() if k != "NO_COLOR"} | env
+            process = subprocess.Popen([REDFLAG, "analyze", trace.name], stdout=follower, env=environment)
+            os.close(follower)
+            output = b""
+            try:
+                while chunk := os.read(leader, 4096):
+                    output += chunk
+            except OSError:
+                pass  # the other side closed
+            os.close(leader)
+            self.assertEqual(process.wait(timeout=30), 66)
+            return output.decode()
+
+
+class BadInput(unittest.TestCase):
+    def refused(self, text, where, message, timeout=60):
+        result = analyze(text, timeout=timeout)
+        self.assertEqual(result.returncode, 2, result.stderr[:500])
+        self.assertTrue(result.stderr.startswith(f"<stdin>:{where}: error: "), result.stderr[:500])
+        self.assertRegex(result.stderr, message)
+        self.assertEqual(result.stdout, "", "nothing half-written")
+        self.assertLess(len(result.stderr), 2000, "readable")
+
+    def test_unlock_of_a_lock_not_held(self):
+        self.refused("threads a b\na lock m\nb unlock m\n", "3:10", "not held|does not hold")
+
+    def test_unlock_in_the_wrong_mode(self):
+        self.refused("a rdlock m\na unlock m\n", "2:10", "read")
+
+    def test_join_of_an_unknown_thread(self):
+        self.refused("main write x\nmain join ghost\n", "2:11", "ghost")
+
+    def test_event_of_an_ended_thread(self):
+        self.refused("main fork t\nt end\nt write x\n", "3:1", "ended")
+        self.refused("main fork t\nmain join t\nt write x\n", "3:1", "joined|ended")
+
+    def test_event_of_a_thread_that_nobody_forked(self):
+        self.refused("main write x\nt write x\n", "2:1", "t")
+
+    def test_unknown_words_get_a_suggestion(self):
+        self.refused("main wirte x\n", "1:6", "write")
+        self.refused("main store x relase\n", "1:14", "release")
+
+    def test_ten_thousand_locks_held(self):
+        text = "".join(f"main lock m{i}\n" for i in range(10_000))
+        self.refused(text, "4097:11", "4096")
+
+    def test_a_lock_held_by_another(self):
+        self.refused("threads a b\na lock m\nb lock m\n", "3:8", "held")
+
+    def test_empty_file(self):
+        self.refused("", "1:1", "no events")
+
+    def test_only_comments(self):
+        result = analyze("# nothing\n\n")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("no events", result.stderr)
+
+    def test_a_line_of_a_gigabyte(self):
+        feeder = subprocess.Popen(["head", "-c", str(1 << 30), "/dev/zero"], stdout=subprocess.PIPE)
+        letters = subprocess.Popen(["tr", "\\0", "a"], stdin=feeder.stdout, stdout=subprocess.PIPE)
+        feeder.stdout.close()
+        result = subprocess.run([REDFLAG, "analyze", "-"], stdin=letters.stdout, capture_output=True, text=True, timeout=60,
+                                preexec_fn=None if "ASAN" in os.environ else limit_memory)
+        letters.stdout.close()
+        letters.wait()
+        feeder.wait()
+        self.assertEqual(result.returncode, 2)
+        self.assertRegex(result.stderr, r"^<stdin>:1:\d+: error: .*65536")
+        self.assertLess(len(result.stderr), 2000)
+
+    def test_bytes_that_are_no_text(self):
+        result = subprocess.run([REDFLAG, "analyze", "-"], input=bytes(range(256)) * 64, capture_output=True, timeout=60)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn(b"<stdin>:1:1: error", result.stderr)
+
+    def test_a_huge_allocation_is_fine(self):
+        self.assertEqual(analyze("threads a b\na alloc p 1099511627776\nb free p\n").returncode, 66)
+
+    def test_missing_file_and_folder(self):
+        for path in ("/nowhere/at-all.trace", "/"):
+            result = run("analyze", path)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"cannot read {path}", result.stderr)
+            self.assertEqual(result.stdout, "")
+
+    def test_bad_command_lines(self):
+        for args in (["analyze"], ["analyse", "x"], ["analyze", "--jsno", "-"], ["analyze", "-", "--color", "red"], ["list", "x"]):
+            result = run(*args)
+            self.assertEqual(result.returncode, 2, args)
+            self.assertNotEqual(result.stderr, "", args)
+            self.assertEqual(result.stdout, "", args)
+
+    def test_unknown_detector_lists_the_known(self):
+        result = analyze(QUIET, "-d", "hbb")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("'hbb'", result.stderr)
+        self.assertIn("hb null", result.stderr)
+
+    def test_output_that_cannot_be_written(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([REDFLAG, "analyze", "-"], input=RACY, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("cannot write", result.stderr)
+
+
+if __name__ == "__main__":
+    REDFLAG = os.path.abspath(sys.argv[1])
+    ROOT = pathlib.Path(sys.argv[2])
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Can the differential suite fail? Breaks one rule at a time, on purpose, and expects to be caught.
+
+  tests/mutation/run.py --build build/release [--only NAME] [--traces N] [--jobs J]
+
+Each mutation of mutations.txt replaces one piece of one file. The differential driver is compiled against the broken
+file (the tree itself is never touched) and must find a disagreement, crash on a check, or not come to an end. A
+mutation that survives, whose text no longer occurs exactly once, or that does not compile fails the run.
+"""
+
+import argparse
+import concurrent.futures
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+class Mutation:
+    def __init__(self, name, file, old, new):
+        self.name, self.file, self.old, self.new = name, file, old, new
+
+
+def read_mutations(path):
+    """Blocks of: `@@ NAME FILE`, the old text, `==`, the new text (none: delete). The line end after each text is not part of
+    it, so a text may begin or end within a line. `#` lines between blocks are comments."""
+    mutations = []
+    head, old, new, part = None, [], [], None
+
+    def finish():
+        if head:
+            mutations.append(Mutation(head[0], head[1], "".join(old).rstrip("\n"), "".join(new).rstrip("\n")))
+
+    for number, line in enumerate(path.read_text().splitlines(keepends=True), 1):
+        if line.startswith("@@ "):
+            finish()
+            words = line.split()
+            if len(words) != 3:
+                sys.exit(f"{path}:{number}: expected '@@ NAME FILE'")
+            head, old, new, part = words[1:], [], [], "old"
+        elif line == "==\n":
+            part = "new"
+        elif part == "old":
+            old.append(line)
+        elif part == "new":
+            if line.strip() and not line.startswith("#"):
+                new.append(line)
+    finish()
+    names = [m.name for m in mutations]
+    if len(set(names)) != len(names):
+        sys.exit(f"{path}: two mutations have one name")
+    return mutations
+
+
+def compile_command(build):
+    """The command that builds the differential driver, and the libraries it links with, asked of ninja."""
+    target = "tests/CMakeFiles/differential.dir/differential/differential.cc.o"
+    commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", target], check=True, text=True,
+                              capture_output=True).stdout.strip().splitlines()
+    words = shlex.split(commands[-1])
+    compiler = next(i for i, w in enumerate(words) if not w.endswith("ccache"))
+    keep, skip = [], False
+    for word in words[compiler:]:
+        if skip:
+            skip = False
+        elif word in ("-o", "-MF", "-MT", "-c"):
+            skip = True
+        elif word not in ("-MD", "-O3"):
+            keep.append(word)
+    libraries = [build / "tests/libredflag_oracle.a", build / "src/libredflag_offline.a", build / "src/libredflag_trace.a",
+                 build / "src/libredflag_report.a", build / "src/libredflag_base.a"]
+    return keep, [str(x) for x in libraries] + ["-lfmt", "-pthread"]
+
+
+def try_mutation(mutation, build, traces, work):
+    """Returns (caught, how)."""
+    source = (ROOT / mutation.file).read_text()
+    if source.count(mutation.old) != 1:
+        return False, f"its text occurs {source.count(mutation.old)} times in {mutation.file}"
+    overlay = work / mutation.name
+    broken = overlay / pathlib.Path(mutation.file).relative_to("src")
+    broken.parent.mkdir(parents=True)
+    broken.write_text(source.replace(mutation.old, mutation.new))
+    compiler, libraries = compile_command(build)
+    binary = overlay / "differential"
+    result = subprocess.run([compiler[0], f"-I{overlay}", *compiler[1:], "-O1", "-w",
+                             str(ROOT / "tests/differential/differential.cc"), "-o", str(binary), *libraries],
+                            capture_output=True, text=True)
+    if result.returncode != 0:
+        return False, "does not compile:\n" + result.stderr[:2000]
+    try:
+        result = subprocess.run([binary, "--traces", str(traces), "--no-shrink"], capture_output=True, text=True, timeout=300)
+    except subprocess.TimeoutExpired:
+        return True, "does not come to an end"
+    if result.returncode < 0:
+        return True, f"dies by signal {-result.returncode}"
+    if "DISAGREEMENT" in result.stdout:
+        first = next(line for line in result.stdout.splitlines() if line.startswith("DISAGREEMENT"))
+        return True, first.removeprefix("DISAGREEMENT: ")[:90]
+    return False, "survives: " + result.stdout.strip()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--only", help="only mutations whose name contains this")
+    parser.add_argument("--traces", type=int, default=60000)
+    parser.add_argument("--jobs", type=int, default=2)
+    args = parser.parse_args()
+
+    mutations = read_mutations(pathlib.Path(__file__).with_name("mutations.txt"))
+    if args.only:
+        mutations = [m for m in mutations if args.only in m.name]
+    if not mutations:
+        sys.exit("no mutation to run")
+    survivors = 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        work = pathlib.Path(folder)
+        unbroken = Mutation("unbroken", mutations[0].file, mutations[0].old, mutations[0].old)
+        caught, how = try_mutation(unbroken, args.build, 2000, work)
+        if caught or not how.startswith("survives"):
+            sys.exit(f"the unbroken code does not pass: {how}")
+        jobs = {m.name: pool.submit(try_mutation, m, args.build, args.traces, work) for m in mutations}
+        for name, job in jobs.items():
+            caught, how = job.result()
+            survivors += not caught
+            print(f"{'caught  ' if caught else 'NOT CAUGHT'} {name}: {how}", flush=True)
+    print(f"{len(mutations) - survivors} passed, {survivors} failed")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
