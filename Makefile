@@ -28,15 +28,16 @@ CXX_NAMES := \.(h|hpp|cc|cpp|c)$$
 
 heading = @printf '\n== %s\n' '$(1)'
 
-# $(call configure,PRESET) and $(call build,PRESET): silent if all is well, but for ninja's progress on a terminal.
+# $(call configure,PRESET) and $(call build,PRESET[,TARGET]): silent if all is well, but for ninja's progress on a
+# terminal.
 define configure
 @mkdir -p build/$(1)
 @cmake --preset $(1) >build/$(1)/configure.log 2>&1 || { cat build/$(1)/configure.log; exit 1; }
 endef
 define build
-$(call heading,build $(1))
+$(call heading,build $(1) $(2))
 $(call configure,$(1))
-@cmake --build --preset $(1) -j $(JOBS) $$([[ -t 1 ]] || echo -- --quiet)
+@cmake --build --preset $(1) -j $(JOBS) $(2:%=--target %) $$([[ -t 1 ]] || echo -- --quiet)
 endef
 
 .PHONY: help
@@ -51,15 +52,20 @@ bootstrap: ## Install the Debian packages that are missing (scripts/bootstrap.sh
 	@scripts/bootstrap.sh
 
 .PHONY: build
-build: build-release ## Build the redflag command: build/release/bin/redflag
+build: build-release ## Build build/release/bin/redflag, and its tests
 
 .PHONY: $(PRESETS:%=build-%)
 $(PRESETS:%=build-%): build-%: bootstrap
 	$(call build,$*)
 
+# The command alone: what users need.
+.PHONY: command
+command: bootstrap
+	$(call build,release,redflag)
+
 # Exit code 66 says that races were found, and there is one to find.
 .PHONY: demo
-demo: build-release ## Build, and find the race of examples/first-race.trace
+demo: command ## Build, and find the race of examples/first-race.trace
 	@printf '\n$$ %s\n' '$(DEMO)'
 	@$(DEMO); code=$$?; \
 	if [[ $$code -ne 66 ]]; then echo "demo: exit code $$code where 66 (races found) was expected" >&2; exit 1; fi
@@ -93,7 +99,7 @@ bench: build-release ## Measure
 	else echo 'there are no benchmarks in this build'; fi
 
 .PHONY: install
-install: build-release ## Install into PREFIX (below DESTDIR if given)
+install: command ## Install into PREFIX (below DESTDIR if given)
 	$(call heading,install)
 	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
 

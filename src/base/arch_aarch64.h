@@ -9,8 +9,8 @@ inline constexpr const char* kName = "arm64";
 
 inline void Pause() { asm volatile("isb" ::: "memory"); }
 
-inline int64_t Syscall(int64_t number, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0,
-                       int64_t e = 0, int64_t f = 0) {
+inline int64_t Syscall(int64_t number, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0, int64_t e = 0,
+                       int64_t f = 0) {
   register int64_t x8 asm("x8") = number;
   register int64_t x0 asm("x0") = a;
   register int64_t x1 asm("x1") = b;

@@ -9,8 +9,8 @@ inline constexpr const char* kName = "x86-64";
 
 inline void Pause() { __builtin_ia32_pause(); }
 
-inline int64_t Syscall(int64_t number, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0,
-                       int64_t e = 0, int64_t f = 0) {
+inline int64_t Syscall(int64_t number, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0, int64_t e = 0,
+                       int64_t f = 0) {
   int64_t result;
   register int64_t r10 asm("r10") = d;
   register int64_t r8 asm("r8") = e;

@@ -25,9 +25,7 @@ class Line {
     } while (number != 0);
     Text(first);
   }
-  void Write() const {
-    arch::Syscall(SYS_write, 2, reinterpret_cast<int64_t>(buffer_), static_cast<int64_t>(length_));
-  }
+  void Write() const { arch::Syscall(SYS_write, 2, reinterpret_cast<int64_t>(buffer_), static_cast<int64_t>(length_)); }
 
  private:
   char buffer_[512];

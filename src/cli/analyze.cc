@@ -115,9 +115,7 @@ Outcome Analyze(const Trace& trace, const DetectorInfo& detector, bool check) {
   return outcome;
 }
 
-std::string Count(uint64_t n, std::string_view what) {
-  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
-}
+std::string Count(uint64_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
 
 void PrintStats(const Outcome& outcome) {
   fmt::print("  rules of {} (count, rule, where it comes from):\n", outcome.detector->name);
@@ -140,10 +138,8 @@ void PrintText(const Trace& trace, const Outcome& outcome, const Options& option
 Json ToJson(const Trace& trace, const Outcome& outcome, const Options& options) {
   Json races = Json::array();
   for (const RaceReport& report : outcome.reports) races.push_back(redflag::ToJson(report));
-  Json json = {{"trace", trace.name},
-               {"detector", outcome.detector->name},
-               {"events", trace.events.size()},
-               {"races", races}};
+  Json json = {
+      {"trace", trace.name}, {"detector", outcome.detector->name}, {"events", trace.events.size()}, {"races", races}};
   if (options.stats) {
     Json rules = Json::array();
     for (const RuleCount& rule : outcome.analysis.rules) {
@@ -155,8 +151,7 @@ Json ToJson(const Trace& trace, const Outcome& outcome, const Options& options) 
   if (options.check) {
     Json mismatches = Json::array();
     for (const Mismatch& mismatch : outcome.mismatches) {
-      mismatches.push_back(
-          {{"line", mismatch.line}, {"event", mismatch.event}, {"message", mismatch.message}});
+      mismatches.push_back({{"line", mismatch.line}, {"event", mismatch.event}, {"message", mismatch.message}});
     }
     json["mismatches"] = mismatches;
   }
@@ -201,9 +196,7 @@ Run AddAnalyze(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("analyze", "Find the races of recorded runs");
   command->add_option("TRACE", options->traces, "Trace files, or - for standard input")->required();
-  command
-      ->add_option("-d,--detector", options->detectors,
-                   "Detector to use; may be repeated; 'all' for every one")
+  command->add_option("-d,--detector", options->detectors, "Detector to use; may be repeated; 'all' for every one")
       ->type_name("NAME")
       ->take_all();
   command->add_flag("--json", options->json, "One JSON document instead of text");

@@ -30,8 +30,7 @@ ProgressLine::~ProgressLine() {
 void ProgressLine::Show(uint64_t done) {
   if (!is_terminal_ || done == 0) return;
   shown_ = true;
-  fmt::print(stderr, "\r{}: {:3.0f} %", what_,
-             100.0 * static_cast<double>(done) / static_cast<double>(total_));
+  fmt::print(stderr, "\r{}: {:3.0f} %", what_, 100.0 * static_cast<double>(done) / static_cast<double>(total_));
   std::fflush(stderr);
 }
 

@@ -69,8 +69,7 @@ class AccessHistory {
   template <class Visitor>
   void ForEachRace(const VectorClock<Mem>& clock, const HistoryEntry& access, Visitor visit) const {
     const auto look = [&](const HistoryEntry& entry) {
-      if (Any(entry.bytes & access.bytes) && Conflicts(entry.kind, access.kind) &&
-          !clock.Knows(entry.epoch)) {
+      if (Any(entry.bytes & access.bytes) && Conflicts(entry.kind, access.kind) && !clock.Knows(entry.epoch)) {
         visit(entry);
       }
     };
@@ -144,8 +143,8 @@ class AccessHistory {
     }
 
     void Insert(Arena<Mem>& arena, const HistoryEntry& entry) {
-      HistoryEntry* same = FindIf(
-          SlotOf(entry.epoch), [&](const HistoryEntry& e) { return e.SameAccess(entry) || !Any(e.bytes); });
+      HistoryEntry* same =
+          FindIf(SlotOf(entry.epoch), [&](const HistoryEntry& e) { return e.SameAccess(entry) || !Any(e.bytes); });
       if (same != nullptr) {
         const ByteMask bytes = same->bytes;
         *same = entry;

@@ -1,11 +1,9 @@
 // Epoch: one point of one thread's time, in 64 bits. The whole encoding is in this file.
 //
-//   Slot    a position in vector clocks. A thread owns one slot while it runs; an ended thread's slot may be
-//   given
-//           to another (clocks/thread_slots.h).
-//   Time    the local time of a slot. Starts at 1, advances when the thread releases something, never goes
-//   back,
-//           not even when the slot changes hands. Time{0} is "never".
+//   Slot    a position in vector clocks. A thread owns one slot while it runs; an ended thread's slot may be given to
+//           another (clocks/thread_slots.h).
+//   Time    the local time of a slot. Starts at 1, advances when the thread releases something, never goes back, not
+//           even when the slot changes hands. Time{0} is "never".
 //   Epoch   Slot and Time together: the label of an access.
 #pragma once
 
@@ -26,9 +24,7 @@ inline constexpr Epoch kNoEpoch{0};
 inline constexpr int kTimeBits = 48;
 inline constexpr uint64_t kMaxTime = (uint64_t{1} << kTimeBits) - 1;
 
-constexpr Epoch MakeEpoch(Slot slot, Time time) {
-  return Epoch{(uint64_t{Raw(slot)} << kTimeBits) | Raw(time)};
-}
+constexpr Epoch MakeEpoch(Slot slot, Time time) { return Epoch{(uint64_t{Raw(slot)} << kTimeBits) | Raw(time)}; }
 constexpr Slot SlotOf(Epoch epoch) { return Slot{static_cast<uint16_t>(Raw(epoch) >> kTimeBits)}; }
 constexpr Time TimeOf(Epoch epoch) { return Time{Raw(epoch) & kMaxTime}; }
 constexpr Time Next(Time time) { return Time{Raw(time) + 1}; }

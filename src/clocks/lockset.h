@@ -2,11 +2,10 @@
 //
 //   HeldLock      a lock and the mode it is held in, 32 bits
 //   LocksetTable  every distinct set once, named by a LocksetId; intersections are cached
-//   HeldLocks     the locks that one thread holds now; names its set lazily, because most locks are taken and
-//                 released without the set ever being asked for
+//   HeldLocks     the locks that one thread holds now; names its set lazily, because most locks are taken and released
+//                 without the set ever being asked for
 //
-// In-process: Arena memory only. LocksetTable is thread-safe under AtomicMem; HeldLocks belongs to its
-// thread.
+// In-process: Arena memory only. LocksetTable is thread-safe under AtomicMem; HeldLocks belongs to its thread.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +26,7 @@ constexpr HeldLock MakeHeldLock(SyncId lock, LockMode mode) {
   return HeldLock{(Raw(lock) << 1) | (mode == LockMode::kShared ? 1u : 0u)};
 }
 constexpr SyncId LockOf(HeldLock held) { return SyncId{Raw(held) >> 1}; }
-constexpr LockMode ModeOf(HeldLock held) {
-  return (Raw(held) & 1) != 0 ? LockMode::kShared : LockMode::kExclusive;
-}
+constexpr LockMode ModeOf(HeldLock held) { return (Raw(held) & 1) != 0 ? LockMode::kShared : LockMode::kExclusive; }
 
 // A view of an interned set, sorted. Good as long as the table lives.
 struct LocksetView {

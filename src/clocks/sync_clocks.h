@@ -1,21 +1,19 @@
-// The clock of a thread, the clocks of a synchronization object, and the steps between them: what "happens
-// before" is made of, for every detector that keeps vector clocks. Which steps an atomic operation or a fence
-// consists of is detectors/atomics.h; this file says what each step does to clocks.
+// The clock of a thread, the clocks of a synchronization object, and the steps between them: what "happens before" is
+// made of, for every detector that keeps vector clocks. Which steps an atomic operation or a fence consists of is
+// detectors/atomics.h; this file says what each step does to clocks.
 //
 // Notation
-//   C_t      clock          what thread t knows: every epoch ordered before t's next action
-//   C_t(t)   now            t's own time; advances (Tick) after each step that hands C_t to somebody, so that
-//   what t does
-//                           next is not mistaken for what it did before
-//   F_t      released       C_t at t's latest release fence: what t's relaxed stores carry
-//   [atomics.fences]/2,3 P_t      pending        what t's relaxed loads have seen; t's next acquire fence
-//   takes it [atomics.fences]/2,4 M_s      carried        what the value now in atomic s carries: the heads
-//   of all release sequences that it belongs
-//                           to; for signals: everything signalled so far
-//   X_s      released_exclusive, released_shared   what unlocks of s left behind, by mode
+//   C_t      clock      what thread t knows: every epoch ordered before t's next action
+//   C_t(t)   now        t's own time; advances (Tick) after each step that hands C_t to somebody, so that what t does
+//                       next is not mistaken for what it did before
+//   F_t      released   C_t at t's latest release fence: what t's relaxed stores carry     [atomics.fences]/2,3
+//   P_t      pending    what t's relaxed loads have seen; t's next acquire fence takes it  [atomics.fences]/2,4
+//   M_s      carried    what the value now in atomic s carries: the heads of all release sequences that it belongs to;
+//                       for signals: everything signalled so far
+//   X_s      released_exclusive    what the latest unlock of s left behind
+//   R_s      released_shared       what read unlocks of s have left behind since
 //
-// A ThreadClock belongs to its thread. A SyncClock is only touched under the lock that the engine holds for
-// it.
+// A ThreadClock belongs to its thread. A SyncClock is only touched under the lock that the engine holds for it.
 #pragma once
 
 #include "base/arena.h"

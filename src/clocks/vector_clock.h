@@ -89,8 +89,7 @@ class VectorClock {
       const Chunk* chunk = table()[i];
       if (chunk == nullptr) continue;
       for (uint32_t j = 0; j < kChunkSlots; ++j) {
-        if (chunk->times[j] != kNever)
-          visit(Slot(static_cast<uint16_t>(i * kChunkSlots + j)), chunk->times[j]);
+        if (chunk->times[j] != kNever) visit(Slot(static_cast<uint16_t>(i * kChunkSlots + j)), chunk->times[j]);
       }
     }
   }

@@ -1,16 +1,16 @@
-// hb: precise happens-before. Two conflicting accesses race if neither is ordered before the other by the
-// program's synchronization in this run. No false alarms; every byte's first race is found, whatever the
-// number of threads. ThreadSanitizer 4.4.1 ("pure happens-before state machine"), made exact and cheap;
-// docs/algorithms/hb.md.
+// hb: precise happens-before. Two conflicting accesses race if neither is ordered before the other by the program's
+// synchronization in this run. No false alarms; every byte's first race is found, whatever the number of threads.
+// ThreadSanitizer 4.4.1 ("pure happens-before state machine"), made exact and cheap; docs/algorithms/hb.md.
 //
 // Notation
-//   C_t         Thread::clock          what t knows; touched by t only
-//   epoch       Thread::clock.epoch()  t's slot and time: the label of its accesses; advances with every
-//   release SS_Wr(x)    Cell::history, kinds kWrite and kAtomicWrite     the paper's writer segment set, of
-//   single accesses SS_Rd(x)    Cell::history, kinds kRead and kAtomicRead       the paper's reader segment
-//   set M_s, X_s    Sync (clocks/sync_clocks.h) a <= t      clock.Knows(a)         access a is ordered before
-//   t's next action LS_t        Thread::held           not used to decide; carried into records so that
-//   reports can name the locks racy(x)     Cell::racy             bytes whose first race was reported
+//   C_t        Thread::clock           what t knows; touched by t only
+//   epoch      Thread::clock.epoch()   t's slot and time: the label of its accesses; advances with every release
+//   SS_Wr(x)   Cell::history           kinds kWrite and kAtomicWrite: the paper's writer segment set, of single accesses
+//   SS_Rd(x)   Cell::history           kinds kRead and kAtomicRead: the paper's reader segment set
+//   M_s, X_s   Sync                    what s hands on (clocks/sync_clocks.h); touched under the engine's lock of s
+//   a <= t     clock.Knows(a)          access a is ordered before t's next action
+//   LS_t       Thread::held            not used to decide; carried into records so that reports can name the locks
+//   racy(x)    Cell::racy              bytes whose first race was reported; touched under the lock of the cell
 //
 // Each rule carries its tag and a counter.
 #pragma once
@@ -32,6 +32,7 @@ class Hb {
  public:
   static constexpr const char* kName = "hb";
   static constexpr const char* kSummary = "precise happens-before: every race of this run, no false alarms";
+  static constexpr Map kMap = Map::kGranule;
   static constexpr Filter kFilter = Filter::kOwnSlot;
   static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;
   static constexpr bool kReports = true;

@@ -52,6 +52,8 @@ enum class AccessOrigin : uint8_t { kProgram, kTransaction, kAlloc, kFree };
 // An access to bytes of one granule.
 struct Access {
   Addr granule{};
+  Addr object{};             // for detectors that keep a cell for each object: the object that holds the bytes ...
+  uint64_t object_size = 0;  // ... and its size
   ByteMask bytes{};
   AccessKind kind{};
   AccessOrigin origin = AccessOrigin::kProgram;

@@ -20,6 +20,9 @@ template <class D>
 Analysis AnalyzeWith(const Trace& trace, const Progress& progress) {
   constexpr uint64_t kProgressStep = uint64_t{1} << 20;
   Replay<D> replay(trace.initial_threads);
+  for (const NamedRange& range : trace.ranges) {
+    if (range.first_event == 0) replay.DeclareVariable(range.addr, range.size);
+  }
   for (uint64_t i = 0; i < trace.events.size(); ++i) {
     replay.Step(trace.events[i], i);
     if (progress && i % kProgressStep == 0) progress(i);
@@ -45,8 +48,7 @@ Analysis AnalyzeWith(const Trace& trace, const Progress& progress) {
 
 template <class D>
 DetectorInfo MakeDetectorInfo() {
-  return DetectorInfo{
-      .name = D::kName, .summary = D::kSummary, .reports = D::kReports, .analyze = AnalyzeWith<D>};
+  return DetectorInfo{.name = D::kName, .summary = D::kSummary, .reports = D::kReports, .analyze = AnalyzeWith<D>};
 }
 
 }  // namespace redflag

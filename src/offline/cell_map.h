@@ -1,4 +1,4 @@
-// CellMap: the offline shadow. Cells and atomic variables by address, and the lifetimes they belong to.
+// CellMap: the offline shadow: a cell for each granule, and the lifetimes they belong to.
 //
 // A cell exists once it was touched. Beginning a lifetime costs the same for a byte and a gigabyte: the range
 // keeps one stamp, and a cell that comes into being later is revived from it. So memory follows what the
@@ -26,7 +26,6 @@ template <class D>
 class CellMap {
  public:
   using Cell = typename D::Cell;
-  using Sync = typename D::Sync;
   using Stamp = typename D::Stamp;
 
   // Stamps of freed memory beyond this many are forgotten, oldest first: a late use of such memory is no
@@ -40,15 +39,12 @@ class CellMap {
   CellMap(const CellMap&) = delete;
   CellMap& operator=(const CellMap&) = delete;
 
-  Cell& At(Addr granule) { return PageOf(granule).cells[CellIndex(granule)]; }
+  Cell& At(Addr granule) { return PageOf(granule)[CellIndex(granule)]; }
 
-  // The synchronization state of the atomic variable at `addr`.
-  Sync& AtomicAt(Addr addr) {
-    auto& atomics = PageOf(addr).atomics;
-    for (auto& [where, sync] : atomics) {
-      if (where == addr) return *sync;
-    }
-    return *atomics.emplace_back(addr, std::make_unique<Sync>(detector_)).second;
+  // Calls visit(cell, bytes, object, object_size) for the cells that hold these bytes: one, and no object.
+  template <class Visitor>
+  void ForBytes(Addr granule, ByteMask bytes, Visitor visit) {
+    visit(At(granule), bytes, Addr{}, uint64_t{0});
   }
 
   // [addr, addr + size) begins a new lifetime.
@@ -60,8 +56,6 @@ class CellMap {
         ForgetPage(page);
         return true;
       }
-      std::erase_if(page.atomics,
-                    [&](auto& atomic) { return atomic.first >= addr && atomic.first < addr + size; });
       ForEachCell(page, begin, addr, size,
                   [&](Cell& cell, Addr, ByteMask bytes) { detector_.Revive(cell, bytes, stamp); });
       return false;
@@ -83,7 +77,7 @@ class CellMap {
       const Addr begin{number * kPageBytes};
       if (begin > untouched) VisitUntouched(untouched, begin, visit);
       ForEachCell(*pages_.at(number), begin, addr, size, [&](Cell& cell, Addr granule, ByteMask bytes) {
-        visit(cell, granule, bytes, uint64_t{1});
+        visit(cell, granule, bytes, uint64_t{1}, Addr{}, uint64_t{0});
       });
       untouched = begin + kPageBytes;
     }
@@ -98,10 +92,7 @@ class CellMap {
   static constexpr uint64_t kPageBytes = kPageCells * kGranule;
   static constexpr size_t kCacheSize = 256;
 
-  struct Page {
-    std::array<Cell, kPageCells> cells{};
-    std::vector<std::pair<Addr, std::unique_ptr<Sync>>> atomics;
-  };
+  using Page = std::array<Cell, kPageCells>;
 
   struct Range {
     Addr end{};
@@ -161,7 +152,7 @@ class CellMap {
     const Addr to = addr + size < begin + kPageBytes ? addr + size : begin + kPageBytes;
     for (Addr granule = GranuleOf(from); granule < to; granule = granule + kGranule) {
       const Addr first = granule < from ? from : granule;
-      visit(page.cells[CellIndex(granule)], granule, MaskOf(first, to - first));
+      visit(page[CellIndex(granule)], granule, MaskOf(first, to - first));
     }
   }
 
@@ -182,7 +173,7 @@ class CellMap {
       const auto show = [&](Addr granule, ByteMask bytes, uint64_t granules) {
         Cell cell{};
         detector_.Revive(cell, bytes, range.stamp);
-        visit(cell, granule, bytes, granules);
+        visit(cell, granule, bytes, granules, Addr{}, uint64_t{0});
         detector_.Forget(cell);
       };
       if (GranuleOf(begin) != begin) {
@@ -225,7 +216,7 @@ class CellMap {
   }
 
   void ForgetPage(Page& page) {
-    for (Cell& cell : page.cells) detector_.Forget(cell);
+    for (Cell& cell : page) detector_.Forget(cell);
   }
 
   D& detector_;

@@ -42,8 +42,7 @@ std::vector<Mismatch> CheckExpectations(const Trace& trace, const Analysis& anal
   }
   for (const uint64_t event : reported) {
     if (expected.contains(event)) continue;
-    mismatches.push_back(
-        {event, line(event), fmt::format("{} reports a race here and should not", analysis.detector)});
+    mismatches.push_back({event, line(event), fmt::format("{} reports a race here and should not", analysis.detector)});
   }
   std::sort(mismatches.begin(), mismatches.end(),
             [](const Mismatch& a, const Mismatch& b) { return a.event < b.event; });

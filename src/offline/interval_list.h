@@ -47,8 +47,7 @@ class IntervalList {
   template <class Visitor>
   void ForEach(Addr addr, uint64_t size, Visitor visit) {
     for (Interval& interval : intervals_) {
-      if (interval.begin < addr + size && interval.end > addr)
-        visit(interval.begin, interval.end, interval.value);
+      if (interval.begin < addr + size && interval.end > addr) visit(interval.begin, interval.end, interval.value);
     }
   }
 

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -22,8 +23,10 @@
 #include "events/access.h"
 #include "events/event.h"
 #include "events/race_record.h"
+#include "offline/atomic_table.h"
 #include "offline/cell_map.h"
 #include "offline/interval_list.h"
+#include "offline/object_map.h"
 
 namespace redflag {
 
@@ -33,8 +36,13 @@ class Replay {
   using Counts = std::array<uint64_t, std::size(D::kRules)>;
 
   // Threads that exist from the start; the others are forked.
-  explicit Replay(const std::vector<Tid>& initial_threads) : cells_(detector_) {
+  explicit Replay(const std::vector<Tid>& initial_threads) : cells_(detector_), atomics_(detector_) {
     for (const Tid tid : initial_threads) detector_.OnStart(NewThread(tid).state);
+  }
+
+  // A variable that exists from the start, for detectors that keep a cell for each object.
+  void DeclareVariable(Addr addr, uint64_t size) {
+    if constexpr (D::kMap == Map::kObject) cells_.Declare(addr, size);
   }
   ~Replay() = default;
   Replay(const Replay&) = delete;
@@ -44,7 +52,7 @@ class Replay {
   std::vector<RaceRecord>& races() { return races_; }
   D& detector() { return detector_; }
   // Bytes of the detector's own tables and of its cells.
-  size_t MemoryInUse() const { return detector_.arena().in_use() + cells_.MemoryInUse(); }
+  size_t MemoryInUse() const { return detector_.arena().in_use() + cells_.MemoryInUse() + atomics_.MemoryInUse(); }
 
   // How often each rule was applied, over all threads.
   Counts TotalCounts() const {
@@ -134,6 +142,7 @@ class Replay {
 
  private:
   using Sync = typename D::Sync;
+  using Cell = typename D::Cell;
 
   struct ThreadState {
     ThreadState(D& detector, Tid tid) : state(detector, tid) {}
@@ -181,11 +190,10 @@ class Replay {
   }
 
   void AtomicAccess(const Event& event) {
-    const AccessKind kind =
-        event.kind == EventKind::kAtomicLoad ? AccessKind::kAtomicRead : AccessKind::kAtomicWrite;
+    const AccessKind kind = event.kind == EventKind::kAtomicLoad ? AccessKind::kAtomicRead : AccessKind::kAtomicWrite;
     ThreadState& thread = ThreadOf(event);
     TakePublished(thread, event.addr, event.size, kind);
-    Sync& sync = cells_.AtomicAt(event.addr);
+    Sync& sync = atomics_.At(event.addr);
     const auto access = [&] { AccessRange(thread, event.addr, event.size, kind, AccessOrigin::kProgram); };
     if (event.kind == EventKind::kAtomicLoad) {
       AtomicLoad(detector_, thread.state, sync, event.order, access);
@@ -203,15 +211,23 @@ class Replay {
   void AccessRange(ThreadState& thread, Addr addr, uint64_t size, AccessKind kind, AccessOrigin origin) {
     if (IsIgnored(thread, kind)) return;
     ForEachGranule(addr, size, [&](Addr granule, ByteMask bytes) {
-      AccessCell(thread, cells_.At(granule), granule, 1, WithoutBenign(granule, bytes), kind, origin);
+      bytes = WithoutBenign(granule, bytes);
+      if (!Any(bytes)) return;
+      cells_.ForBytes(granule, bytes, [&](Cell& cell, ByteMask part, Addr object, uint64_t object_size) {
+        AccessCell(thread, cell,
+                   Access{.granule = granule,
+                          .object = object,
+                          .object_size = object_size,
+                          .bytes = part,
+                          .kind = kind,
+                          .origin = origin,
+                          .context = Here()},
+                   1);
+      });
     });
   }
 
-  void AccessCell(ThreadState& thread, typename D::Cell& cell, Addr granule, uint64_t granules,
-                  ByteMask bytes, AccessKind kind, AccessOrigin origin) {
-    if (!Any(bytes)) return;
-    const Access access{
-        .granule = granule, .bytes = bytes, .kind = kind, .origin = origin, .context = Here()};
+  void AccessCell(ThreadState& thread, Cell& cell, const Access& access, uint64_t granules) {
     if (!Any(detector_.OnAccess(thread.state, cell, access, record_))) return;
     record_.event = index_;
     record_.granules = granules;
@@ -307,6 +323,7 @@ class Replay {
   void BeginLifetime(const Event& event, AccessOrigin origin) {
     const auto stamp = detector_.OnLifetime(ThreadOf(event).state, event.addr, event.size, origin, Here());
     cells_.Renew(event.addr, event.size, stamp, origin == AccessOrigin::kFree);
+    atomics_.Forget(event.addr, event.size);
     benign_.Remove(event.addr, event.size);
     published_.Remove(event.addr, event.size);
   }
@@ -315,9 +332,18 @@ class Replay {
     ThreadState& thread = ThreadOf(event);
     TakePublished(thread, event.addr, event.size, AccessKind::kWrite);
     benign_.ForEachGap(event.addr, event.size, [&](Addr addr, uint64_t size) {
-      cells_.Visit(addr, size, [&](typename D::Cell& cell, Addr granule, ByteMask bytes, uint64_t granules) {
-        AccessCell(thread, cell, granule, granules, bytes, AccessKind::kWrite, AccessOrigin::kFree);
-      });
+      cells_.Visit(addr, size,
+                   [&](Cell& cell, Addr granule, ByteMask bytes, uint64_t granules, Addr object, uint64_t object_size) {
+                     AccessCell(thread, cell,
+                                Access{.granule = granule,
+                                       .object = object,
+                                       .object_size = object_size,
+                                       .bytes = bytes,
+                                       .kind = AccessKind::kWrite,
+                                       .origin = AccessOrigin::kFree,
+                                       .context = Here()},
+                                granules);
+                   });
     });
     BeginLifetime(event, AccessOrigin::kFree);
   }
@@ -334,13 +360,13 @@ class Replay {
 
   void TakePublished(ThreadState& thread, Addr addr, uint64_t size, AccessKind kind) {
     if (published_.empty() || IsIgnored(thread, kind)) return;
-    published_.ForEach(addr, size, [&](Addr, Addr, std::shared_ptr<Sync>& sync) {
-      detector_.OnAcquire(thread.state, *sync);
-    });
+    published_.ForEach(addr, size,
+                       [&](Addr, Addr, std::shared_ptr<Sync>& sync) { detector_.OnAcquire(thread.state, *sync); });
   }
 
   D detector_;  // first: everything below refers to it
-  CellMap<D> cells_;
+  std::conditional_t<D::kMap == Map::kObject, ObjectMap<D>, CellMap<D>> cells_;
+  AtomicTable<D> atomics_;
   std::vector<std::unique_ptr<ThreadState>> threads_;  // by Tid; null once joined
   std::vector<std::unique_ptr<Sync>> syncs_;           // by SyncId
   std::unordered_map<SyncId, Barrier> barriers_;

@@ -38,9 +38,7 @@ class TraceFacts {
     return info;
   }
 
-  std::string NameOf(Tid tid) const {
-    return Raw(tid) < trace_.threads.size() ? trace_.threads[Raw(tid)] : "?";
-  }
+  std::string NameOf(Tid tid) const { return Raw(tid) < trace_.threads.size() ? trace_.threads[Raw(tid)] : "?"; }
 
  private:
   struct Running {
@@ -110,8 +108,7 @@ class TraceFacts {
     uint64_t reached = index;
     for (size_t i = thread.calls.size(); i-- > 0;) {
       const uint64_t call = thread.calls[i];
-      moment.stack.push_back(
-          MakeFrame(trace_.events[call].function(), trace_.events[reached].position, reached));
+      moment.stack.push_back(MakeFrame(trace_.events[call].function(), trace_.events[reached].position, reached));
       reached = call;
     }
     if (moment.stack.empty()) moment.stack.push_back(PlaceOf(index));
@@ -219,8 +216,7 @@ class ReportBuilder {
     for (auto it = earlier.rbegin(); it != earlier.rend(); ++it) {  // the latest first
       const auto& [record, extent] = it->second;
       report.earlier.push_back(Site(record, Raw(record.context), extent));
-      if (std::find(threads.begin(), threads.end(), record.thread) == threads.end())
-        threads.push_back(record.thread);
+      if (std::find(threads.begin(), threads.end(), record.thread) == threads.end()) threads.push_back(record.thread);
     }
     for (const Tid tid : threads) report.threads.push_back(facts_.Info(tid));
     report.why = ExplainRace(report);

@@ -34,8 +34,8 @@ std::string ExplainLocks(const AccessSite& access, const AccessSite& earlier) {
     return fmt::format("{} holds {} and {} holds {}: a lock held for reading on both sides excludes nobody",
                        earlier.thread, LockNames(earlier), access.thread, LockNames(access));
   }
-  return fmt::format("they hold different locks: {} holds {}, {} holds {}", earlier.thread,
-                     LockNames(earlier), access.thread, LockNames(access));
+  return fmt::format("they hold different locks: {} holds {}, {} holds {}", earlier.thread, LockNames(earlier),
+                     access.thread, LockNames(access));
 }
 
 }  // namespace

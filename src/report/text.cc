@@ -75,8 +75,7 @@ class TextRenderer {
     if (thread.creator.empty()) {
       Line("  thread {}{} exists from the start", Paint(kName, thread.name), title);
     } else {
-      Line("  thread {}{} was created by {}{}", Paint(kName, thread.name), title,
-           Paint(kName, thread.creator),
+      Line("  thread {}{} was created by {}{}", Paint(kName, thread.name), title, Paint(kName, thread.creator),
            thread.created_at.empty() ? "" : " at " + Place(thread.created_at.front()));
     }
   }
@@ -87,8 +86,6 @@ class TextRenderer {
 
 }  // namespace
 
-std::string RenderText(const RaceReport& report, Colour colour) {
-  return TextRenderer(colour).Render(report);
-}
+std::string RenderText(const RaceReport& report, Colour colour) { return TextRenderer(colour).Render(report); }
 
 }  // namespace redflag

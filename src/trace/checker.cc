@@ -37,8 +37,7 @@ std::optional<uint64_t> TraceChecker::AllocatedBy(Addr addr) const {
 }
 
 TraceChecker::Verdict TraceChecker::Check(const Event& event) {
-  if (Raw(event.kind) >= kEventKindCount)
-    return Bad(Operand::kVerb, "unknown event kind {}", Raw(event.kind));
+  if (Raw(event.kind) >= kEventKindCount) return Bad(Operand::kVerb, "unknown event kind {}", Raw(event.kind));
   if (auto problem = CheckActs(event)) return problem;
   Thread& thread = threads_.find(event.thread)->second;
   if (auto problem = CheckBusy(event, thread)) return problem;
@@ -100,8 +99,8 @@ TraceChecker::Verdict TraceChecker::Apply(const Event& event, Thread& thread) {
       return CheckNewMemory(event);
     case EventKind::kFunctionEnter:
       if (thread.call_depth == kMaxCallDepth) {
-        return Bad(Operand::kVerb, "thread {} is {} calls deep, the most that is allowed",
-                   NameOf(event.thread), kMaxCallDepth);
+        return Bad(Operand::kVerb, "thread {} is {} calls deep, the most that is allowed", NameOf(event.thread),
+                   kMaxCallDepth);
       }
       ++thread.call_depth;
       return std::nullopt;
@@ -147,8 +146,7 @@ TraceChecker::Verdict TraceChecker::CheckActs(const Event& event) const {
     if (joined_.Contains(Raw(event.thread))) {
       return Bad(Operand::kThread, "thread {} has been joined", NameOf(event.thread));
     }
-    return Bad(Operand::kThread, "thread {} does not exist: it is neither initial nor forked",
-               NameOf(event.thread));
+    return Bad(Operand::kThread, "thread {} does not exist: it is neither initial nor forked", NameOf(event.thread));
   }
   if (found->second.ended) return Bad(Operand::kThread, "thread {} has ended", NameOf(event.thread));
   return std::nullopt;
@@ -159,11 +157,10 @@ TraceChecker::Verdict TraceChecker::CheckBusy(const Event& event, const Thread& 
     return Bad(Operand::kVerb, "thread {} has arrived at {} and must leave it before it does anything else",
                NameOf(event.thread), NameOf(thread.barrier, "barrier"));
   }
-  bool of_transaction = event.kind == EventKind::kTxRead || event.kind == EventKind::kTxWrite ||
-                        event.kind == EventKind::kTxCommit;
+  bool of_transaction =
+      event.kind == EventKind::kTxRead || event.kind == EventKind::kTxWrite || event.kind == EventKind::kTxCommit;
   if (thread.in_transaction && !of_transaction) {
-    return Bad(Operand::kVerb,
-               "thread {} is in a transaction and must commit it before it does anything else",
+    return Bad(Operand::kVerb, "thread {} is in a transaction and must commit it before it does anything else",
                NameOf(event.thread));
   }
   return std::nullopt;
@@ -233,13 +230,13 @@ TraceChecker::Verdict TraceChecker::ApplyLock(const Event& event, Thread& thread
   if (held && found->second.holders.contains(event.thread)) {
     Lock& lock = found->second;
     if (lock.mode != event.mode) {
-      return Bad(Operand::kObject, "thread {} holds {} for {} and cannot take it for {} as well",
-                 NameOf(event.thread), NameOf(event.sync(), "lock"), Purpose(lock.mode), purpose);
+      return Bad(Operand::kObject, "thread {} holds {} for {} and cannot take it for {} as well", NameOf(event.thread),
+                 NameOf(event.sync(), "lock"), Purpose(lock.mode), purpose);
     }
     uint64_t& depth = lock.holders[event.thread];
     if (depth == kMaxLockDepth) {
-      return Bad(Operand::kObject, "thread {} holds {} {} times, the most that is allowed",
-                 NameOf(event.thread), NameOf(event.sync(), "lock"), kMaxLockDepth);
+      return Bad(Operand::kObject, "thread {} holds {} {} times, the most that is allowed", NameOf(event.thread),
+                 NameOf(event.sync(), "lock"), kMaxLockDepth);
     }
     ++depth;
     return std::nullopt;
@@ -270,8 +267,8 @@ TraceChecker::Verdict TraceChecker::ApplyUnlock(const Event& event, Thread& thre
   Lock& lock = found->second;
   auto holder = lock.holders.find(event.thread);
   if (holder == lock.holders.end()) {
-    return Bad(Operand::kObject, "{} is not held by {}: it is {}", NameOf(event.sync(), "lock"),
-               NameOf(event.thread), HolderOf(lock));
+    return Bad(Operand::kObject, "{} is not held by {}: it is {}", NameOf(event.sync(), "lock"), NameOf(event.thread),
+               HolderOf(lock));
   }
   if (lock.mode != event.mode) {
     return Bad(Operand::kObject, "thread {} holds {} for {}, not for {}", NameOf(event.thread),
@@ -290,8 +287,8 @@ TraceChecker::Verdict TraceChecker::ApplyLockCreate(const Event& event) {
     for (const auto& [holder, depth] : found->second.holders) {
       auto thread = threads_.find(holder);
       if (thread == threads_.end() || thread->second.ended) continue;
-      return Bad(Operand::kObject, "{} cannot be created: it is held for {} by {}",
-                 NameOf(event.sync(), "lock"), Purpose(found->second.mode), NameOf(holder));
+      return Bad(Operand::kObject, "{} cannot be created: it is held for {} by {}", NameOf(event.sync(), "lock"),
+                 Purpose(found->second.mode), NameOf(holder));
     }
     locks_.erase(found);
   }
@@ -312,13 +309,13 @@ TraceChecker::Verdict TraceChecker::ApplyLockDestroy(const Event& event) {
 TraceChecker::Verdict TraceChecker::ApplyArrive(const Event& event, Thread& thread) {
   if (auto problem = CheckClass(event, ObjectClass::kBarrier)) return problem;
   if (event.size < 1 || event.size > kMaxBarrierParties) {
-    return Bad(Operand::kObject, "{} has {} parties: 1 to {} are allowed", NameOf(event.sync(), "barrier"),
-               event.size, kMaxBarrierParties);
+    return Bad(Operand::kObject, "{} has {} parties: 1 to {} are allowed", NameOf(event.sync(), "barrier"), event.size,
+               kMaxBarrierParties);
   }
   auto found = barriers_.find(event.sync());
   if (found != barriers_.end() && found->second.parties != event.size) {
-    return Bad(Operand::kObject, "{} has {} parties, not {}", NameOf(event.sync(), "barrier"),
-               found->second.parties, event.size);
+    return Bad(Operand::kObject, "{} has {} parties, not {}", NameOf(event.sync(), "barrier"), found->second.parties,
+               event.size);
   }
   classes_.emplace(event.sync(), ObjectClass::kBarrier);
   Barrier& barrier = barriers_[event.sync()];
@@ -341,12 +338,12 @@ TraceChecker::Verdict TraceChecker::ApplyLeave(const Event& event, Thread& threa
   }
   const Barrier& barrier = barriers_.find(event.sync())->second;
   if (barrier.parties != event.size) {
-    return Bad(Operand::kObject, "{} has {} parties, not {}", NameOf(event.sync(), "barrier"),
-               barrier.parties, event.size);
+    return Bad(Operand::kObject, "{} has {} parties, not {}", NameOf(event.sync(), "barrier"), barrier.parties,
+               event.size);
   }
   if (barrier.phase == thread.barrier_phase) {
-    return Bad(Operand::kVerb, "thread {} cannot leave {}: {} of {} threads have arrived",
-               NameOf(event.thread), NameOf(event.sync(), "barrier"), barrier.arrived, barrier.parties);
+    return Bad(Operand::kVerb, "thread {} cannot leave {}: {} of {} threads have arrived", NameOf(event.thread),
+               NameOf(event.sync(), "barrier"), barrier.arrived, barrier.parties);
   }
   thread.in_barrier = false;
   return std::nullopt;
@@ -373,16 +370,14 @@ TraceChecker::Verdict TraceChecker::ApplyJoin(const Event& event) {
   }
   auto child = threads_.find(event.child());
   if (child == threads_.end()) {
-    return Bad(Operand::kObject, "thread {} does not exist: it is neither initial nor forked",
-               NameOf(event.child()));
+    return Bad(Operand::kObject, "thread {} does not exist: it is neither initial nor forked", NameOf(event.child()));
   }
   if (child->second.in_barrier) {
     return Bad(Operand::kObject, "thread {} cannot have ended: it has arrived at {} and not left it",
                NameOf(event.child()), NameOf(child->second.barrier, "barrier"));
   }
   if (child->second.in_transaction) {
-    return Bad(Operand::kObject, "thread {} cannot have ended: it is in a transaction",
-               NameOf(event.child()));
+    return Bad(Operand::kObject, "thread {} cannot have ended: it is in a transaction", NameOf(event.child()));
   }
   threads_.erase(child);
   joined_.Insert(Raw(event.child()), uint64_t{Raw(event.child())} + 1);
@@ -390,8 +385,7 @@ TraceChecker::Verdict TraceChecker::ApplyJoin(const Event& event) {
 }
 
 TraceChecker::Verdict TraceChecker::ApplyCommit(Thread& thread) {
-  if (!thread.in_transaction)
-    return Bad(Operand::kVerb, "the transaction is empty: it reads and writes nothing");
+  if (!thread.in_transaction) return Bad(Operand::kVerb, "the transaction is empty: it reads and writes nothing");
   thread.in_transaction = false;
   return std::nullopt;
 }
@@ -413,8 +407,8 @@ TraceChecker::Verdict TraceChecker::ApplyFree(const Event& event) {
     return Bad(Operand::kMemory, "no live allocation begins at {:#x}", Raw(event.addr));
   }
   if (found->second.size != event.size) {
-    return Bad(Operand::kMemory, "the allocation at {:#x} has {} bytes, not {}", Raw(event.addr),
-               found->second.size, event.size);
+    return Bad(Operand::kMemory, "the allocation at {:#x} has {} bytes, not {}", Raw(event.addr), found->second.size,
+               event.size);
   }
   allocations_.erase(found);
   return std::nullopt;
@@ -430,8 +424,7 @@ TraceChecker::Verdict TraceChecker::CheckNewMemory(const Event& event) const {
              Spell(other->first, other->second.size));
 }
 
-std::map<Addr, TraceChecker::Allocation>::const_iterator TraceChecker::Overlapping(Addr addr,
-                                                                                   uint64_t size) const {
+std::map<Addr, TraceChecker::Allocation>::const_iterator TraceChecker::Overlapping(Addr addr, uint64_t size) const {
   auto next = allocations_.lower_bound(addr + size);
   if (next == allocations_.begin()) return allocations_.end();
   auto last = std::prev(next);
@@ -456,8 +449,7 @@ std::string TraceChecker::HolderOf(const Lock& lock) const {
   Tid holder = lock.holders.begin()->first;
   auto thread = threads_.find(holder);
   bool ended = thread == threads_.end() || thread->second.ended;
-  return fmt::format("held for {} by {}{}", Purpose(lock.mode), NameOf(holder),
-                     ended ? ", which has ended" : "");
+  return fmt::format("held for {} by {}{}", Purpose(lock.mode), NameOf(holder), ended ? ", which has ended" : "");
 }
 
 }  // namespace redflag

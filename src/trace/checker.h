@@ -1,25 +1,22 @@
-// Well-formedness of an event stream: can a program have done this? A reader feeds the checker every event
-// before it lets it into a trace, a generator of random traces asks it which events may come next. Detectors
-// and replay rely on these rules and do not check them again.
+// Well-formedness of an event stream: can a program have done this? A reader feeds the checker every event before it
+// lets it into a trace, a generator of random traces asks it which events may come next. Detectors and replay rely on
+// these rules and do not check them again.
 //
 // Invariants:
-// - Check() either accepts the event and moves on, or returns a problem and leaves the checker as it was; so
-//   a caller may try one event after another.
-// - Every call is O(log n). Memory follows the objects that are alive: threads not yet joined, locks held,
-//   blocks allocated, barriers, and a small note for each synchronization object seen.
+// - Check() either accepts the event and moves on, or returns a problem and leaves the checker as it was; so a caller
+//   may try one event after another.
+// - Every call is O(log n). Memory follows the objects that are alive: threads not yet joined, locks held, blocks
+//   allocated, barriers, and one byte-sized note for each synchronization object seen.
 //
 // What is well-formed, in one place:
-// - A thread is initial or forked once, by another thread, before it acts; nothing happens in it after it
-//   ended or was joined. It is joined at most once, by another thread; joining a running thread ends it.
-// - Locks exclude each other as locks do. Holds are counted for each thread; one thread does not mix modes. A
-//   lock whose holder has ended stays held, until a kLockCreate makes a new lock of it.
-// - A barrier has one number of parties. A thread that arrived does nothing but leave, once its phase is
-//   complete.
-// - A transaction is one or more kTxRead/kTxWrite and a kTxCommit, with no other event of that thread
-//   between.
-// - Allocations do not overlap live ones and are freed as they were allocated. kNewMemory is a custom
-//   allocator at work: it lies wholly inside a live allocation, which it carves up, or wholly outside all.
-//   Accesses may go anywhere.
+// - A thread is initial or forked once, by another thread, before it acts; nothing happens in it after it ended or was
+//   joined. It is joined at most once, by another thread; joining a running thread ends it.
+// - Locks exclude each other as locks do. Holds are counted for each thread; one thread does not mix modes. A lock
+//   whose holder has ended stays held, until a kLockCreate makes a new lock of it.
+// - A barrier has one number of parties. A thread that arrived does nothing but leave, once its phase is complete.
+// - A transaction is one or more kTxRead/kTxWrite and a kTxCommit, with no other event of that thread between.
+// - Allocations do not overlap live ones and are freed as they were allocated. kNewMemory is a custom allocator at
+//   work: it lies wholly inside a live allocation, which it carves up, or wholly outside all. Accesses may go anywhere.
 // - Function exits and the ends of ignored regions have a beginning. Memory orders fit their operation.
 //
 // One thread at a time. A checker that was given a Trace for its names must not outlive it.

@@ -48,10 +48,9 @@ bool SamePosition(const Trace& a, PositionId in_a, const Trace& b, PositionId in
 }
 
 bool SameEvent(const Trace& a, const Event& x, const Trace& b, const Event& y) {
-  return std::tie(x.kind, x.order, x.mode, x.addr, x.size) ==
-             std::tie(y.kind, y.order, y.mode, y.addr, y.size) &&
-         TextOf(a.threads, Raw(x.thread)) == TextOf(b.threads, Raw(y.thread)) &&
-         ObjectOf(a, x) == ObjectOf(b, y) && SamePosition(a, x.position, b, y.position);
+  return std::tie(x.kind, x.order, x.mode, x.addr, x.size) == std::tie(y.kind, y.order, y.mode, y.addr, y.size) &&
+         TextOf(a.threads, Raw(x.thread)) == TextOf(b.threads, Raw(y.thread)) && ObjectOf(a, x) == ObjectOf(b, y) &&
+         SamePosition(a, x.position, b, y.position);
 }
 
 bool SameRange(const NamedRange& x, const NamedRange& y) {
@@ -59,14 +58,12 @@ bool SameRange(const NamedRange& x, const NamedRange& y) {
 }
 
 bool SameExpectation(const Expectation& x, const Expectation& y) {
-  return std::tie(x.verdict, x.event, x.detectors, x.reason) ==
-         std::tie(y.verdict, y.event, y.detectors, y.reason);
+  return std::tie(x.verdict, x.event, x.detectors, x.reason) == std::tie(y.verdict, y.event, y.detectors, y.reason);
 }
 
 // `same` is asked about the elements at one index.
 template <class T, class Same>
-std::optional<std::string> Compare(std::string_view what, const std::vector<T>& a, const std::vector<T>& b,
-                                   Same same) {
+std::optional<std::string> Compare(std::string_view what, const std::vector<T>& a, const std::vector<T>& b, Same same) {
   for (size_t i = 0; i < a.size() && i < b.size(); ++i) {
     if (!same(a[i], b[i])) return fmt::format("{}: number {} differs", what, i);
   }

@@ -155,9 +155,7 @@ std::optional<uint64_t> ParseNumber(std::string_view text) {
   return number;
 }
 
-bool IsQuoted(std::string_view token) {
-  return token.starts_with('"') && BehindQuoted(token, 0) == token.size();
-}
+bool IsQuoted(std::string_view token) { return token.starts_with('"') && BehindQuoted(token, 0) == token.size(); }
 
 std::string Unquote(const Token& token) {
   std::string_view text = token.text;

@@ -26,9 +26,8 @@ Symbol::Meaning MeaningOf(SyncKind kind) {
 }
 
 std::string_view Describe(Symbol::Meaning meaning) {
-  static constexpr std::string_view kDescriptions[] = {"a variable", "an allocated block",   "a lock",
-                                                       "a signal",   "a condition variable", "a semaphore",
-                                                       "a barrier"};
+  static constexpr std::string_view kDescriptions[] = {
+      "a variable", "an allocated block", "a lock", "a signal", "a condition variable", "a semaphore", "a barrier"};
   return kDescriptions[Raw(meaning)];
 }
 

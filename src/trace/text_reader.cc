@@ -177,8 +177,7 @@ void Reader::ReadEvent(const Token& thread) {
   const Verb* verb = FindVerb(word.text);
   bool known = thread_ids_.Find(thread.text).has_value();
   if (verb == nullptr && !known && !Nearest(thread.text, DeclarationWords()).empty()) {
-    Fail(thread.offset, "unknown declaration {}{}", Shown(thread.text),
-         Suggestion(thread.text, DeclarationWords()));
+    Fail(thread.offset, "unknown declaration {}{}", Shown(thread.text), Suggestion(thread.text, DeclarationWords()));
   }
   if (!IsName(thread.text)) Fail(thread.offset, "expected a thread's name, not {}", Shown(thread.text));
   if (word.text.empty()) Fail(word.offset, "expected a verb after thread {}", Shown(thread.text));
@@ -295,8 +294,8 @@ void Reader::ReadCas(Tid thread) {
     Fail(outcome.offset, "expected 'ok' or 'fail', not {}", Shown(outcome.text));
   }
   bool wrote = outcome.text == "ok";
-  Event event = Event::OnMemory(wrote ? EventKind::kAtomicRmw : EventKind::kAtomicLoad, thread, bytes.addr,
-                                bytes.size, wrote ? success : failure);
+  Event event = Event::OnMemory(wrote ? EventKind::kAtomicRmw : EventKind::kAtomicLoad, thread, bytes.addr, bytes.size,
+                                wrote ? success : failure);
   pending_.push_back(Pending{event, offset, wrote ? success_offset : failure_offset});
 }
 
@@ -314,8 +313,7 @@ void Reader::ReadCommit(Tid thread) {
     if (part.empty()) Fail(token.offset, "expected 'r' or 'w' before {}", Shown(token.text));
     Bytes bytes = ExpectBytes();
     EventKind kind = part == "r" ? EventKind::kTxRead : EventKind::kTxWrite;
-    pending_.push_back(
-        Pending{Event::OnMemory(kind, thread, bytes.addr, bytes.size), token.offset, token.offset});
+    pending_.push_back(Pending{Event::OnMemory(kind, thread, bytes.addr, bytes.size), token.offset, token.offset});
     part_empty = false;
   }
   size_t offset = cursor_.Peek().offset;
@@ -374,8 +372,7 @@ void Reader::ReadFree(Tid thread) {
     if (symbol == nullptr) Fail(token.offset, "block {} has not been allocated", Shown(token.text));
     if (symbol->meaning != Symbol::Meaning::kBlock) TextNames::WrongMeaning(token, *symbol, "freed");
     if (symbol->freed_line != 0) {
-      Fail(token.offset, "block {} has been freed already, on line {}", Shown(token.text),
-           symbol->freed_line);
+      Fail(token.offset, "block {} has been freed already, on line {}", Shown(token.text), symbol->freed_line);
     }
     symbol->freed_line = source_.number();
     bytes = Bytes{symbol->addr, symbol->size};
@@ -480,8 +477,7 @@ MemoryOrder Reader::ExpectOrder(size_t& offset) {
   Token token = Expect("a memory order");
   offset = token.offset;
   std::optional<MemoryOrder> order = FindOrder(token.text);
-  if (!order)
-    Fail(offset, "unknown memory order {}{}", Shown(token.text), Suggestion(token.text, OrderWords()));
+  if (!order) Fail(offset, "unknown memory order {}{}", Shown(token.text), Suggestion(token.text, OrderWords()));
   return *order;
 }
 

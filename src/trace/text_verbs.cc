@@ -56,8 +56,7 @@ constexpr Verb kVerbs[] = {
 
 constexpr auto kVerbWords = [] {
   std::array<std::string_view, std::size(kVerbs)> words{};
-  std::transform(std::begin(kVerbs), std::end(kVerbs), words.begin(),
-                 [](const Verb& verb) { return verb.word; });
+  std::transform(std::begin(kVerbs), std::end(kVerbs), words.begin(), [](const Verb& verb) { return verb.word; });
   return words;
 }();
 

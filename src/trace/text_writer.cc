@@ -26,9 +26,7 @@ constexpr size_t kThreadsPerLine = 16;
 // A transaction that would make a longer line is written as one line for each access.
 constexpr size_t kMaxCommitLength = 1000;
 
-bool IsFootprint(const Event& event) {
-  return event.kind == EventKind::kTxRead || event.kind == EventKind::kTxWrite;
-}
+bool IsFootprint(const Event& event) { return event.kind == EventKind::kTxRead || event.kind == EventKind::kTxWrite; }
 
 // Spells ids: by their own names as far as those are good and no other id has them, by number otherwise.
 class Namer {
@@ -165,8 +163,7 @@ void Writer::PlanRanges() {
   for (size_t i = 0; i < trace_.ranges.size(); ++i) {
     const NamedRange& range = trace_.ranges[i];
     RangeUse use = is_block[i] ? RangeUse::kBlock : RangeUse::kVariable;
-    bool sound =
-        range.size > 0 && range.size <= TraceChecker::kMaxRange && range.size <= UINT64_MAX - Raw(range.addr);
+    bool sound = range.size > 0 && range.size <= TraceChecker::kMaxRange && range.size <= UINT64_MAX - Raw(range.addr);
     if (!IsName(range.name) || !sound) continue;
     auto [known, is_new] = names.emplace(range.name, use);
     if (!is_new && (use == RangeUse::kVariable || known->second == RangeUse::kVariable)) continue;
@@ -204,8 +201,7 @@ void Writer::WriteThreads() {
 }
 
 void Writer::WriteRanges(uint64_t event) {
-  for (; next_range_ < trace_.ranges.size() && trace_.ranges[next_range_].first_event <= event;
-       ++next_range_) {
+  for (; next_range_ < trace_.ranges.size() && trace_.ranges[next_range_].first_event <= event; ++next_range_) {
     if (uses_[next_range_] != RangeUse::kVariable) continue;
     const NamedRange& range = trace_.ranges[next_range_];
     out_ << fmt::format("var {} {} at {:#x}\n", range.name, range.size, Raw(range.addr));

@@ -44,8 +44,7 @@ std::string FormatError(const TraceError& error, std::string_view name) {
   if (error.source.empty()) return text;
   std::string caret;
   for (size_t at = 0, column = 1; column < error.source_column; ++column) {
-    std::optional<Character> character =
-        at < error.source.size() ? DecodeCharacter(error.source, at) : std::nullopt;
+    std::optional<Character> character = at < error.source.size() ? DecodeCharacter(error.source, at) : std::nullopt;
     caret += character && character->code == '\t' ? '\t' : ' ';
     at += character ? character->length : 1;
   }

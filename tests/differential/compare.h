@@ -48,8 +48,7 @@ std::map<RacePlace, Reported> ReportedRaces(const Trace& trace, std::string& com
         if (trace.events[event].thread != race.earlier[i].thread)
           complaint = "an earlier access is given to the wrong thread";
       }
-      if (trace.events[race.event].thread != race.access.thread)
-        complaint = "the access is given to the wrong thread";
+      if (trace.events[race.event].thread != race.access.thread) complaint = "the access is given to the wrong thread";
     }
   }
   return places;
@@ -73,9 +72,7 @@ std::optional<std::string> FindDisagreement(const Trace& trace) {
       if (!all.contains(event)) out << "event " << event << " is said to race with " << truth.event << "; ";
     }
     for (const uint64_t event : truth.maximal) {
-      const auto same_thread = [&](uint64_t other) {
-        return trace.events[other].thread == trace.events[event].thread;
-      };
+      const auto same_thread = [&](uint64_t other) { return trace.events[other].thread == trace.events[event].thread; };
       if (it->second.complete && std::ranges::none_of(it->second.earlier, same_thread)) {
         out << "nothing stands for event " << event << ", which races with " << truth.event << "; ";
       }

@@ -1,4 +1,4 @@
-// The differential suite: random traces, each seen by the oracle and by every precise detector.
+// The differential suite: random traces, each seen by every detector and by what it is held against (subject.h).
 //
 //   differential [--traces N] [--seed S] [--detector NAME] [--jobs J] [--no-shrink]
 //
@@ -16,23 +16,14 @@
 #include <thread>
 #include <vector>
 
-#include "base/mem.h"
-#include "detectors/hb.h"
-#include "tests/differential/compare.h"
 #include "tests/differential/generator.h"
+#include "tests/differential/oracle.h"
+#include "tests/differential/subject.h"
 #include "trace/checker.h"
 #include "trace/text_writer.h"
 
 namespace redflag {
 namespace {
-
-using Compare = std::optional<std::string> (*)(const Trace&);
-
-struct Subject {
-  std::string_view name;
-  Compare compare;
-};
-constexpr Subject kSubjects[] = {{"hb", FindDisagreement<Hb<PlainMem>>}};
 
 // Every eighth trace comes from each of these, so that rare features are dense somewhere.
 GeneratorOptions OptionsFor(uint64_t seed) {
@@ -114,8 +105,7 @@ void RunRange(uint64_t first, uint64_t last, const std::vector<Subject>& subject
       tally.disagreements += 1;
       const Trace small = tally.shrink ? Shrink(trace, subject.compare) : trace;
       const std::lock_guard guard(tally.printing);
-      std::cout << "DISAGREEMENT: " << subject.name << ", seed " << seed << ": " << *subject.compare(small)
-                << "\n"
+      std::cout << "DISAGREEMENT: " << subject.name << ", seed " << seed << ": " << *subject.compare(small) << "\n"
                 << TextOf(small) << "\n";
     }
   }
@@ -125,7 +115,7 @@ int Main(int argc, char** argv) {
   uint64_t traces = 20'000;
   uint64_t seed = 1;
   uint64_t jobs = 1;
-  std::vector<Subject> subjects(std::begin(kSubjects), std::end(kSubjects));
+  std::vector<Subject> subjects = Subjects();
   Tally tally;
   bool understood = true;
   for (int i = 1; i < argc; ++i) {
@@ -154,8 +144,8 @@ int Main(int argc, char** argv) {
 
   std::vector<std::thread> threads;
   for (uint64_t job = 0; job < jobs; ++job) {
-    threads.emplace_back(RunRange, seed + traces * job / jobs, seed + traces * (job + 1) / jobs,
-                         std::cref(subjects), std::ref(tally));
+    threads.emplace_back(RunRange, seed + traces * job / jobs, seed + traces * (job + 1) / jobs, std::cref(subjects),
+                         std::ref(tally));
   }
   for (std::thread& thread : threads) thread.join();
 

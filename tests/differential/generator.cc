@@ -142,14 +142,14 @@ struct Thread {
   uint32_t barrier = kNobody;  // where it has arrived, and not left
   bool phase_complete = false;
   Rights rights;
-  Rights unfenced;          // read by a relaxed operation, waits for an acquire fence
-  Rights awaited;           // from the barrier
-  Set spare_refs = 0;       // second references, to be handed on
-  Set recent = 0;           // received last
-  bool collecting = false;  // a transaction
-  Set footprint = 0;        // of the transaction
-  Set whole = 0;            // the variables that are in it with all their bytes
-  Set past_threads = 0;     // threads that are over, as far as this one is ordered after them; and itself
+  Rights unfenced;                        // read by a relaxed operation, waits for an acquire fence
+  Rights awaited;                         // from the barrier
+  Set spare_refs = 0;                     // second references, to be handed on
+  Set recent = 0;                         // received last
+  bool collecting = false;                // a transaction
+  Set footprint = 0;                      // of the transaction
+  Set whole = 0;                          // the variables that are in it with all their bytes
+  Set past_threads = 0;                   // threads that are over, as far as this one is ordered after them; and itself
   std::array<uint8_t, kMaxLocks> held{};  // depth
   std::array<LockMode, kMaxLocks> mode{};
   int open = 0;  // calls, or ignored sections: a script has one of them
@@ -249,8 +249,7 @@ class Generator {
   // Variables lie close together, so that they share granules and a byte too many hits the neighbour.
   void PlaceVariables() {
     uint64_t next = kDataBase;
-    variables_used_ =
-        std::min(random_.Between(options_.min_variables, options_.max_variables), kMaxVariables);
+    variables_used_ = std::min(random_.Between(options_.min_variables, options_.max_variables), kMaxVariables);
     for (uint32_t index = 0; index < variables_used_; ++index) {
       Variable& variable = variables_[index];
       if (Has(kAtomics) && (index == 0 || (index != 1 && random_.Chance(1, 5)))) {
@@ -279,8 +278,8 @@ class Generator {
       variable.addr = next;
       next += variable.size;
       static constexpr std::array<const char*, 4> kNames = {"x", "g", "a", "tx"};
-      trace_.ranges.push_back({kNames[static_cast<size_t>(variable.kind)] + std::to_string(index),
-                               Addr{variable.addr}, variable.size, 0});
+      trace_.ranges.push_back(
+          {kNames[static_cast<size_t>(variable.kind)] + std::to_string(index), Addr{variable.addr}, variable.size, 0});
 
       if (variable.kind != Kind::kGuarded) {
         const bool is_data = variable.kind == Kind::kData;
@@ -419,8 +418,7 @@ class Generator {
     return static_cast<uint32_t>(std::countr_zero(set));
   }
 
-  void Emit(EventKind kind, uint32_t thread, uint64_t addr, uint64_t size,
-            MemoryOrder order = MemoryOrder::kRelaxed) {
+  void Emit(EventKind kind, uint32_t thread, uint64_t addr, uint64_t size, MemoryOrder order = MemoryOrder::kRelaxed) {
     trace_.events.push_back(Event::OnMemory(kind, Tid{thread}, Addr{addr}, size, order));
   }
   void EmitOnAll(EventKind kind, uint32_t thread, const Variable& variable) {
@@ -546,8 +544,7 @@ class Generator {
       if (Has(kFences) && random_.Chance(2, 5)) {
         Push(thread, {.what = Do::kFence, .order = OrderFrom(MemoryOrder::kRelease)});
       } else if (!Slip()) {
-        step.order =
-            step.kind == EventKind::kAtomicStore ? StoreOrder(true) : OrderFrom(MemoryOrder::kRelease);
+        step.order = step.kind == EventKind::kAtomicStore ? StoreOrder(true) : OrderFrom(MemoryOrder::kRelease);
       }
       Push(thread, step);
       return true;
@@ -673,8 +670,7 @@ class Generator {
     const uint32_t depth = random_.Chance(1, 4) ? 2 : 1;
     const Step begin = {.what = Do::kOpen,
                         .kind = writes ? EventKind::kIgnoreWritesBegin : EventKind::kIgnoreReadsBegin};
-    const Step end = {.what = Do::kClose,
-                      .kind = writes ? EventKind::kIgnoreWritesEnd : EventKind::kIgnoreReadsEnd};
+    const Step end = {.what = Do::kClose, .kind = writes ? EventKind::kIgnoreWritesEnd : EventKind::kIgnoreReadsEnd};
     for (uint32_t i = 0; i < depth; ++i) Push(thread, begin);
     for (uint32_t steps = random_.Between(1, 3); steps > 0; --steps) {
       Push(thread, {.what = Do::kTouchIgnored, .flag = writes});
@@ -754,8 +750,7 @@ class Generator {
     block.addr = slot + (Has(kMixedSizes) ? shift : shift & 8);
     block.size = Has(kMixedSizes) ? random_.Between(9, 32) : 8 * random_.Between(2, 4);
     block.live = true;
-    trace_.ranges.push_back(
-        {"p" + std::to_string(allocations_++), Addr{block.addr}, block.size, trace_.events.size()});
+    trace_.ranges.push_back({"p" + std::to_string(allocations_++), Addr{block.addr}, block.size, trace_.events.size()});
     EmitOnAll(EventKind::kAlloc, thread, block);
     threads_[thread].rights.own |= Only(index);
     Push(thread, {.what = Do::kTouch});
@@ -1052,8 +1047,7 @@ class Generator {
     } else {
       lock.writer = kNobody;
     }
-    if (random_.Chance(1, 3))
-      HandOn(self, mode == LockMode::kShared ? lock.carried_by_readers : lock.carried);
+    if (random_.Chance(1, 3)) HandOn(self, mode == LockMode::kShared ? lock.carried_by_readers : lock.carried);
     return Progress::kEvent;
   }
 
@@ -1162,8 +1156,7 @@ class Generator {
     trace_.events.push_back(Event::OnThread(EventKind::kTxCommit, Tid{thread}));
     Rights news;
     const Set shared = self.whole & transactional_;
-    for (Set rest = shared; rest != 0; rest &= rest - 1)
-      news.Take(variables_[std::countr_zero(rest)].carried);
+    for (Set rest = shared; rest != 0; rest &= rest - 1) news.Take(variables_[std::countr_zero(rest)].carried);
     Receive(self, news);
     if (step.flag && shared != 0) HandOn(self, variables_[Pick(shared)].carried);
     self.collecting = false;

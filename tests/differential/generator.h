@@ -25,9 +25,8 @@ enum Feature : uint32_t {
   kSemaphores = 1u << 5,
   kAllocFree = 1u << 6,  // heap blocks; reference counts, with kAtomics
   kTransactions = 1u << 7,
-  kAnnotations =
-      1u << 8,  // ignore, benign, publish, unpublish, new memory, lock create and destroy, names, ...
-  kMixedSizes = 1u << 9,  // unaligned accesses of 1..16 bytes that overlap; else whole aligned words
+  kAnnotations = 1u << 8,  // ignore, benign, publish, unpublish, new memory, lock create and destroy, names, ...
+  kMixedSizes = 1u << 9,   // unaligned accesses of 1..16 bytes that overlap; else whole aligned words
 };
 inline constexpr uint32_t kAllFeatures = (1u << 10) - 1;
 

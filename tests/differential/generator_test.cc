@@ -32,8 +32,7 @@ class WellFormedness {
       Check(trace_.events[index]);
       if (!breach_.empty()) return "event " + std::to_string(index) + ": " + breach_;
     }
-    for (const auto& [tid, thread] : threads_)
-      Require(!thread.in_transaction, "a footprint is never committed");
+    for (const auto& [tid, thread] : threads_) Require(!thread.in_transaction, "a footprint is never committed");
     if (!breach_.empty()) return breach_;
     return std::nullopt;
   }
@@ -59,8 +58,7 @@ class WellFormedness {
     if (!condition && breach_.empty()) breach_ = breach;
   }
   void RequireSync(const Event& event, std::set<SyncKind> kinds) {
-    Require(event.object < trace_.syncs.size() && kinds.contains(trace_.syncs[event.object].kind),
-            "wrong object");
+    Require(event.object < trace_.syncs.size() && kinds.contains(trace_.syncs[event.object].kind), "wrong object");
   }
 
   void Check(const Event& event) {
@@ -70,8 +68,7 @@ class WellFormedness {
     Require(!thread.over, "the thread is over");
     Require(!thread.barrier || event.kind == kBarrierLeave, "waits at a barrier");
     if (thread.in_transaction) {
-      Require(event.kind == kTxRead || event.kind == kTxWrite || event.kind == kTxCommit,
-              "not committed yet");
+      Require(event.kind == kTxRead || event.kind == kTxWrite || event.kind == kTxCommit, "not committed yet");
     }
     switch (event.kind) {
       case kRead:
@@ -298,16 +295,14 @@ TEST(GeneratorTest, EveryKindOfEventOccurs) {
       shared += event.kind == EventKind::kLock && event.mode == LockMode::kShared;
       joined |= event.kind == EventKind::kThreadJoin;
       late_forks += joined && event.kind == EventKind::kThreadFork;
-      unaligned +=
-          event.kind == EventKind::kWrite && Raw(event.addr) / 8 != (Raw(event.addr) + event.size - 1) / 8;
+      unaligned += event.kind == EventKind::kWrite && Raw(event.addr) / 8 != (Raw(event.addr) + event.size - 1) / 8;
     }
   }
   for (int kind = 0; kind < kEventKindCount; ++kind) EXPECT_GT(count[static_cast<size_t>(kind)], 20u) << kind;
   EXPECT_GT(shared, 20u);
   EXPECT_GT(late_forks, 20u);
   EXPECT_GT(unaligned, 20u);
-  for (MemoryOrder order :
-       {MemoryOrder::kAcquire, MemoryOrder::kRelease, MemoryOrder::kAcqRel, MemoryOrder::kSeqCst}) {
+  for (MemoryOrder order : {MemoryOrder::kAcquire, MemoryOrder::kRelease, MemoryOrder::kAcqRel, MemoryOrder::kSeqCst}) {
     EXPECT_TRUE(orders.contains({EventKind::kAtomicRmw, order}));
     EXPECT_TRUE(orders.contains({EventKind::kFence, order}));
   }
@@ -342,11 +337,11 @@ TEST(GeneratorTest, AboutHalfOfTheTracesRace) {
     const auto races = oracle::FindRaces(Generate(seed));
     racy += !races.empty();
     one_byte += races.size() == 1;
-    five_readers += std::any_of(races.begin(), races.end(),
-                                [](const oracle::FirstRace& race) { return race.maximal.size() >= 5; });
+    five_readers +=
+        std::any_of(races.begin(), races.end(), [](const oracle::FirstRace& race) { return race.maximal.size() >= 5; });
   }
-  std::cout << racy << " of " << kTraces << " traces race, " << one_byte << " of them in one byte; in "
-            << five_readers << " an access races with five concurrent ones\n";
+  std::cout << racy << " of " << kTraces << " traces race, " << one_byte << " of them in one byte; in " << five_readers
+            << " an access races with five concurrent ones\n";
   EXPECT_GT(racy, kTraces * 3 / 10);
   EXPECT_LT(racy, kTraces * 7 / 10);
   EXPECT_GT(one_byte, kTraces / 50);

@@ -276,8 +276,7 @@ void HappensBefore::AddLocks(const Events& events) {
         if (same_lock(earlier, lock)) break;
       }
       if (kind != EventKind::kUnlock || !outermost[earlier] || !same_lock(earlier, lock)) continue;
-      const bool both_shared =
-          events[earlier].mode == LockMode::kShared && events[lock].mode == LockMode::kShared;
+      const bool both_shared = events[earlier].mode == LockMode::kShared && events[lock].mode == LockMode::kShared;
       if (!both_shared) AddArc(earlier, lock);
     }
   }
@@ -425,8 +424,8 @@ namespace {
 // [intro.races]/2 and /21: one of them modifies, they are not both atomic, and neither happens before the
 // other. (The later one cannot happen before the earlier one.)
 bool Race(const Access& earlier, const Access& later, const HappensBefore& order) {
-  return (earlier.writes || later.writes) && !(earlier.atomic && later.atomic) &&
-         !(earlier.benign || later.benign) && !order.Ordered(earlier.event, later.event);
+  return (earlier.writes || later.writes) && !(earlier.atomic && later.atomic) && !(earlier.benign || later.benign) &&
+         !order.Ordered(earlier.event, later.event);
 }
 
 std::vector<uint64_t> Maximal(const std::vector<uint64_t>& events, const HappensBefore& order) {
@@ -443,16 +442,14 @@ std::vector<uint64_t> Maximal(const std::vector<uint64_t>& events, const Happens
 std::vector<FirstRace> FindRaces(const Trace& trace) {
   Memory memory(trace);
   const HappensBefore order(trace, memory);
-  std::ranges::sort(memory.accesses, {},
-                    [](const Access& access) { return std::pair(access.place, access.event); });
+  std::ranges::sort(memory.accesses, {}, [](const Access& access) { return std::pair(access.place, access.event); });
 
   std::vector<FirstRace> races;
   const auto end = memory.accesses.end();
   for (auto first = memory.accesses.begin(); first != end;) {
     // [first, last): the accesses to one byte in one lifetime, in the order of the trace.
     const Place place = first->place;
-    const auto last =
-        std::find_if(first, end, [place](const Access& access) { return access.place != place; });
+    const auto last = std::find_if(first, end, [place](const Access& access) { return access.place != place; });
     for (auto later = first; later != last; ++later) {
       FirstRace race;
       for (auto earlier = first; earlier != later; ++earlier) {

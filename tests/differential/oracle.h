@@ -40,9 +40,7 @@ class HappensBefore {
   HappensBefore(const Trace& trace, const Memory& memory);
 
   // Event a happens before event b. Irreflexive; every arc points forward in the trace.
-  bool Ordered(size_t a, size_t b) const {
-    return a < b && (rows_[b * words_ + a / 64] >> (a % 64) & 1) != 0;
-  }
+  bool Ordered(size_t a, size_t b) const { return a < b && (rows_[b * words_ + a / 64] >> (a % 64) & 1) != 0; }
 
  private:
   using Events = std::vector<Event>;

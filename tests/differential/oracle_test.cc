@@ -29,12 +29,8 @@ Event On(EventKind kind, uint32_t thread, uint32_t object, LockMode mode = LockM
 }
 Event On(EventKind kind, uint32_t thread) { return Event::OnThread(kind, Tid{thread}); }
 
-Event Read(uint32_t thread, uint64_t addr, uint64_t size = 1) {
-  return On(EventKind::kRead, thread, addr, size);
-}
-Event Write(uint32_t thread, uint64_t addr, uint64_t size = 1) {
-  return On(EventKind::kWrite, thread, addr, size);
-}
+Event Read(uint32_t thread, uint64_t addr, uint64_t size = 1) { return On(EventKind::kRead, thread, addr, size); }
+Event Write(uint32_t thread, uint64_t addr, uint64_t size = 1) { return On(EventKind::kWrite, thread, addr, size); }
 Event Load(uint32_t thread, uint64_t addr, MemoryOrder order, uint64_t size = 4) {
   return On(EventKind::kAtomicLoad, thread, addr, size, order);
 }
@@ -44,17 +40,11 @@ Event Store(uint32_t thread, uint64_t addr, MemoryOrder order, uint64_t size = 4
 Event Rmw(uint32_t thread, uint64_t addr, MemoryOrder order, uint64_t size = 4) {
   return On(EventKind::kAtomicRmw, thread, addr, size, order);
 }
-Event Fence(uint32_t thread, MemoryOrder order) {
-  return Event::OnThread(EventKind::kFence, Tid{thread}, order);
-}
+Event Fence(uint32_t thread, MemoryOrder order) { return Event::OnThread(EventKind::kFence, Tid{thread}, order); }
 Event Lock(uint32_t thread, uint32_t lock) { return On(EventKind::kLock, thread, lock); }
 Event Unlock(uint32_t thread, uint32_t lock) { return On(EventKind::kUnlock, thread, lock); }
-Event LockShared(uint32_t thread, uint32_t lock) {
-  return On(EventKind::kLock, thread, lock, LockMode::kShared);
-}
-Event UnlockShared(uint32_t thread, uint32_t lock) {
-  return On(EventKind::kUnlock, thread, lock, LockMode::kShared);
-}
+Event LockShared(uint32_t thread, uint32_t lock) { return On(EventKind::kLock, thread, lock, LockMode::kShared); }
+Event UnlockShared(uint32_t thread, uint32_t lock) { return On(EventKind::kUnlock, thread, lock, LockMode::kShared); }
 Event Signal(uint32_t thread, uint32_t object) { return On(EventKind::kSignal, thread, object); }
 Event Wait(uint32_t thread, uint32_t object) { return On(EventKind::kWait, thread, object); }
 Event Fork(uint32_t thread, uint32_t child) { return On(EventKind::kThreadFork, thread, child); }
@@ -69,20 +59,12 @@ Event Leave(uint32_t thread, uint32_t barrier, uint64_t parties) {
   event.size = parties;
   return event;
 }
-Event TxRead(uint32_t thread, uint64_t addr, uint64_t size = 1) {
-  return On(EventKind::kTxRead, thread, addr, size);
-}
-Event TxWrite(uint32_t thread, uint64_t addr, uint64_t size = 1) {
-  return On(EventKind::kTxWrite, thread, addr, size);
-}
+Event TxRead(uint32_t thread, uint64_t addr, uint64_t size = 1) { return On(EventKind::kTxRead, thread, addr, size); }
+Event TxWrite(uint32_t thread, uint64_t addr, uint64_t size = 1) { return On(EventKind::kTxWrite, thread, addr, size); }
 Event Commit(uint32_t thread) { return On(EventKind::kTxCommit, thread); }
-Event Alloc(uint32_t thread, uint64_t addr, uint64_t size) {
-  return On(EventKind::kAlloc, thread, addr, size);
-}
+Event Alloc(uint32_t thread, uint64_t addr, uint64_t size) { return On(EventKind::kAlloc, thread, addr, size); }
 Event Free(uint32_t thread, uint64_t addr, uint64_t size) { return On(EventKind::kFree, thread, addr, size); }
-Event Publish(uint32_t thread, uint64_t addr, uint64_t size = 1) {
-  return On(EventKind::kPublish, thread, addr, size);
-}
+Event Publish(uint32_t thread, uint64_t addr, uint64_t size = 1) { return On(EventKind::kPublish, thread, addr, size); }
 
 Trace Make(std::initializer_list<Event> events) {
   Trace trace;
@@ -103,9 +85,7 @@ const Verdict kSilent;
 
 // ---- Threads
 
-TEST(OracleTest, InitialThreadsAreNotOrdered) {
-  EXPECT_EQ(Find({Write(0, kX), Write(1, kX)}), (Verdict{{1, kX}}));
-}
+TEST(OracleTest, InitialThreadsAreNotOrdered) { EXPECT_EQ(Find({Write(0, kX), Write(1, kX)}), (Verdict{{1, kX}})); }
 
 TEST(OracleTest, OneThreadNeverRaces) { EXPECT_EQ(Find({Write(0, kX), Read(0, kX), Write(0, kX)}), kSilent); }
 
@@ -158,16 +138,14 @@ TEST(OracleTest, AtomicsDoNotRaceWithEachOtherButWithPlainAccesses) {
 // ---- Locks
 
 TEST(OracleTest, UnlockIsOrderedBeforeLaterLocksOfTheSameLock) {
-  EXPECT_EQ(Find({Lock(0, kM), Write(0, kX), Unlock(0, kM), Lock(1, kM), Write(1, kX), Unlock(1, kM)}),
-            kSilent);
+  EXPECT_EQ(Find({Lock(0, kM), Write(0, kX), Unlock(0, kM), Lock(1, kM), Write(1, kX), Unlock(1, kM)}), kSilent);
   EXPECT_EQ(Find({Lock(0, kM), Write(0, kX), Unlock(0, kM), Lock(1, kN), Write(1, kX), Unlock(1, kN)}),
             (Verdict{{4, kX}}));
 }
 
 TEST(OracleTest, EveryEarlierUnlockCountsNotTheLastOnly) {
-  EXPECT_EQ(
-      Find({Lock(0, kM), Write(0, kX), Unlock(0, kM), Lock(1, kM), Unlock(1, kM), Lock(2, kM), Write(2, kX)}),
-      kSilent);
+  EXPECT_EQ(Find({Lock(0, kM), Write(0, kX), Unlock(0, kM), Lock(1, kM), Unlock(1, kM), Lock(2, kM), Write(2, kX)}),
+            kSilent);
 }
 
 TEST(OracleTest, SharedLocksAreOrderedWithExclusiveOnesOnly) {
@@ -185,8 +163,7 @@ TEST(OracleTest, OnlyTheOutermostPairOfAReentrantLockOrders) {
   // The inner unlock releases nothing: what thread 0 does before its outermost unlock is what counts. In a
   // well-formed trace nobody else can lock in between, so the difference shows in the happens-before
   // relation.
-  const Trace trace =
-      Make({Lock(0, kM), Lock(0, kM), Unlock(0, kM), Unlock(0, kM), Lock(1, kM), Lock(1, kM)});
+  const Trace trace = Make({Lock(0, kM), Lock(0, kM), Unlock(0, kM), Unlock(0, kM), Lock(1, kM), Lock(1, kM)});
   const HappensBefore order(trace);
   EXPECT_TRUE(order.Ordered(3, 4));
   EXPECT_TRUE(order.Ordered(2, 4));  // through program order
@@ -201,8 +178,7 @@ TEST(OracleTest, CreatingOrDestroyingALockForgets) {
   for (EventKind kind : {EventKind::kLockCreate, EventKind::kLockDestroy}) {
     EXPECT_EQ(Find({Lock(0, kM), Write(0, kX), Unlock(0, kM), On(kind, 2, kM), Lock(1, kM), Write(1, kX)}),
               (Verdict{{5, kX}}));
-    EXPECT_EQ(Find({Lock(0, kM), Write(0, kX), Unlock(0, kM), On(kind, 2, kN), Lock(1, kM), Write(1, kX)}),
-              kSilent);
+    EXPECT_EQ(Find({Lock(0, kM), Write(0, kX), Unlock(0, kM), On(kind, 2, kN), Lock(1, kM), Write(1, kX)}), kSilent);
   }
 }
 
@@ -218,23 +194,22 @@ TEST(OracleTest, EverySignalIsOrderedBeforeEveryLaterWait) {
 TEST(OracleTest, BarrierOrdersArrivalsBeforeLeavesOfItsPhase) {
   EXPECT_EQ(Find({Write(0, kX), Arrive(0, kM, 2), Arrive(1, kM, 2), Leave(1, kM, 2), Write(1, kX)}), kSilent);
   // After the leaves nothing is ordered.
-  EXPECT_EQ(Find({Arrive(0, kM, 2), Arrive(1, kM, 2), Leave(1, kM, 2), Leave(0, kM, 2), Write(0, kX),
-                  Write(1, kX)}),
+  EXPECT_EQ(Find({Arrive(0, kM, 2), Arrive(1, kM, 2), Leave(1, kM, 2), Leave(0, kM, 2), Write(0, kX), Write(1, kX)}),
             (Verdict{{5, kX}}));
 }
 
 TEST(OracleTest, BarrierPhasesAreSeparate) {
   // Threads 0 and 1 make phase 0; 2 and 3 make phase 1. Nothing leads from phase 0 to thread 2, nor from
   // phase 1 to thread 1, which leaves its own phase late.
-  EXPECT_EQ(Find({Write(0, kX), Arrive(0, kM, 2), Arrive(1, kM, 2), Arrive(2, kM, 2), Arrive(3, kM, 2),
-                  Leave(2, kM, 2), Write(2, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), Arrive(0, kM, 2), Arrive(1, kM, 2), Arrive(2, kM, 2), Arrive(3, kM, 2), Leave(2, kM, 2),
+                  Write(2, kX)}),
             (Verdict{{6, kX}}));
-  EXPECT_EQ(Find({Arrive(0, kM, 2), Arrive(1, kM, 2), Write(2, kX), Arrive(2, kM, 2), Arrive(3, kM, 2),
-                  Leave(1, kM, 2), Write(1, kX)}),
+  EXPECT_EQ(Find({Arrive(0, kM, 2), Arrive(1, kM, 2), Write(2, kX), Arrive(2, kM, 2), Arrive(3, kM, 2), Leave(1, kM, 2),
+                  Write(1, kX)}),
             (Verdict{{6, kX}}));
   // A thread that takes part in both carries the order over.
-  EXPECT_EQ(Find({Write(0, kX), Arrive(0, kM, 2), Arrive(1, kM, 2), Leave(1, kM, 2), Arrive(1, kM, 2),
-                  Arrive(2, kM, 2), Leave(2, kM, 2), Write(2, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), Arrive(0, kM, 2), Arrive(1, kM, 2), Leave(1, kM, 2), Arrive(1, kM, 2), Arrive(2, kM, 2),
+                  Leave(2, kM, 2), Write(2, kX)}),
             kSilent);
 }
 
@@ -251,10 +226,8 @@ TEST(OracleTest, MessagePassingNeedsReleaseAndAcquire) {
 }
 
 TEST(OracleTest, ALoadReadsTheLatestStoreOfItsOwnObject) {
-  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Load(1, kG, kAcquire), Read(1, kX)}),
-            (Verdict{{3, kX}}));
-  EXPECT_EQ(Find({Load(1, kF, kAcquire), Write(0, kX), Store(0, kF, kRelease), Read(1, kX)}),
-            (Verdict{{3, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Load(1, kG, kAcquire), Read(1, kX)}), (Verdict{{3, kX}}));
+  EXPECT_EQ(Find({Load(1, kF, kAcquire), Write(0, kX), Store(0, kF, kRelease), Read(1, kX)}), (Verdict{{3, kX}}));
   // The address alone names the object: a part of it at the same address is the same object, another part is
   // not.
   EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease, 8), Load(1, kF, kAcquire, 4), Read(1, kX)}), kSilent);
@@ -269,8 +242,7 @@ TEST(OracleTest, ReadModifyWritesOfAnyThreadExtendAReleaseSequence) {
 }
 
 TEST(OracleTest, ARelaxedStoreOfAnotherThreadEndsAReleaseSequence) {
-  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Store(2, kF, kRelaxed), Load(1, kF, kAcquire),
-                  Read(1, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Store(2, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
             (Verdict{{4, kX}}));
   // And a later read-modify-write does not mend it.
   EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Store(2, kF, kRelaxed), Rmw(2, kF, kRelaxed),
@@ -279,74 +251,65 @@ TEST(OracleTest, ARelaxedStoreOfAnotherThreadEndsAReleaseSequence) {
 }
 
 TEST(OracleTest, ARelaxedStoreOfTheSameThreadEndsItToo) {  // since C++20 (P0982)
-  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Store(0, kF, kRelaxed), Load(1, kF, kAcquire),
-                  Read(1, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Store(0, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
             (Verdict{{4, kX}}));
 }
 
 TEST(OracleTest, AReleaseStoreReplacesTheEarlierOne) {
-  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Store(2, kF, kRelease), Load(1, kF, kAcquire),
-                  Read(1, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Store(2, kF, kRelease), Load(1, kF, kAcquire), Read(1, kX)}),
             (Verdict{{4, kX}}));
 }
 
 TEST(OracleTest, AReleasingReadModifyWriteJoinsTheEarlierOne) {
-  EXPECT_EQ(Find({Write(0, kX), Write(2, kY), Store(0, kF, kRelease), Rmw(2, kF, kRelease),
-                  Load(1, kF, kAcquire), Read(1, kX), Read(1, kY)}),
+  EXPECT_EQ(Find({Write(0, kX), Write(2, kY), Store(0, kF, kRelease), Rmw(2, kF, kRelease), Load(1, kF, kAcquire),
+                  Read(1, kX), Read(1, kY)}),
             kSilent);
 }
 
 TEST(OracleTest, AnAcquiringReadModifyWriteIsItselfOrdered) {
   // Thread 0 initializes the flag with a plain write. The access of the read-modify-write comes after the
   // acquire.
-  EXPECT_EQ(Find({Write(0, kG, 4), Store(0, kF, kRelease), Rmw(1, kF, kAcquire), Rmw(1, kG, kRelaxed)}),
-            kSilent);
+  EXPECT_EQ(Find({Write(0, kG, 4), Store(0, kF, kRelease), Rmw(1, kF, kAcquire), Rmw(1, kG, kRelaxed)}), kSilent);
   EXPECT_EQ(Find({Write(0, kF, 4), Store(0, kF, kRelease), Rmw(1, kF, kAcqRel)}), kSilent);
   EXPECT_EQ(Find({Write(0, kF), Store(0, kF, kRelease), Rmw(1, kF, kRelaxed)}), (Verdict{{2, kF}}));
 }
 
 TEST(OracleTest, AReadModifyWriteThatReleasesOnlyDoesNotAcquire) {
-  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Rmw(1, kF, kRelease), Read(1, kX)}),
-            (Verdict{{3, kX}}));
-  EXPECT_EQ(Find({Write(0, kX), Rmw(0, kF, kAcquire), Load(1, kF, kAcquire), Read(1, kX)}),
-            (Verdict{{3, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Rmw(1, kF, kRelease), Read(1, kX)}), (Verdict{{3, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Rmw(0, kF, kAcquire), Load(1, kF, kAcquire), Read(1, kX)}), (Verdict{{3, kX}}));
 }
 
 TEST(OracleTest, AFailedCompareExchangeReadsOnly) {
   // It acquires with its failure order...
   EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Load(1, kF, kAcquire), Read(1, kX)}), kSilent);
   // ...releases nothing, whatever its order, and does not change what others read.
-  EXPECT_EQ(Find({Write(2, kX), Load(2, kF, kSeqCst), Load(1, kF, kAcquire), Read(1, kX)}),
-            (Verdict{{3, kX}}));
-  EXPECT_EQ(
-      Find({Write(0, kX), Store(0, kF, kRelease), Load(2, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
-      kSilent);
+  EXPECT_EQ(Find({Write(2, kX), Load(2, kF, kSeqCst), Load(1, kF, kAcquire), Read(1, kX)}), (Verdict{{3, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Load(2, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
+            kSilent);
 }
 
 TEST(OracleTest, PlainWritesDoNotTouchTheReleaseSequence) {
-  const auto races =
-      Races({Write(0, kX), Store(0, kF, kRelease), Write(2, kF), Load(1, kF, kAcquire), Read(1, kX)});
+  const auto races = Races({Write(0, kX), Store(0, kF, kRelease), Write(2, kF), Load(1, kF, kAcquire), Read(1, kX)});
   ASSERT_EQ(races.size(), 1u);  // the plain write itself; x stays ordered
   EXPECT_EQ(races[0], (FirstRace{kF, 2, {1}, {1}}));
 }
 
 TEST(OracleTest, SequentiallyConsistentOperationsOrderNothingMore) {
   // Store buffering: each thread stores its flag and loads the other's before that is stored.
-  EXPECT_EQ(
-      Find({Write(0, kX), Load(0, kG, kSeqCst), Store(0, kF, kSeqCst), Store(1, kG, kSeqCst), Write(1, kX)}),
-      (Verdict{{4, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Load(0, kG, kSeqCst), Store(0, kF, kSeqCst), Store(1, kG, kSeqCst), Write(1, kX)}),
+            (Verdict{{4, kX}}));
 }
 
 TEST(OracleTest, ReleaseFenceSynchronizesWithAcquireFence) {
-  EXPECT_EQ(Find({Write(0, kX), Fence(0, kRelease), Store(0, kF, kRelaxed), Load(1, kF, kRelaxed),
-                  Fence(1, kAcquire), Read(1, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), Fence(0, kRelease), Store(0, kF, kRelaxed), Load(1, kF, kRelaxed), Fence(1, kAcquire),
+                  Read(1, kX)}),
             kSilent);
-  EXPECT_EQ(Find({Write(0, kX), Fence(0, kSeqCst), Store(0, kF, kRelaxed), Load(1, kF, kRelaxed),
-                  Fence(1, kAcqRel), Read(1, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), Fence(0, kSeqCst), Store(0, kF, kRelaxed), Load(1, kF, kRelaxed), Fence(1, kAcqRel),
+                  Read(1, kX)}),
             kSilent);
   // Through a hypothetical release sequence: nobody in it releases.
-  EXPECT_EQ(Find({Write(0, kX), Fence(0, kRelease), Store(0, kF, kRelaxed), Rmw(2, kF, kRelaxed),
-                  Load(1, kF, kRelaxed), Fence(1, kAcquire), Read(1, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), Fence(0, kRelease), Store(0, kF, kRelaxed), Rmw(2, kF, kRelaxed), Load(1, kF, kRelaxed),
+                  Fence(1, kAcquire), Read(1, kX)}),
             kSilent);
   EXPECT_EQ(Find({Write(0, kX), Fence(0, kRelease), Store(0, kF, kRelaxed), Store(2, kF, kRelaxed),
                   Load(1, kF, kRelaxed), Fence(1, kAcquire), Read(1, kX)}),
@@ -354,60 +317,49 @@ TEST(OracleTest, ReleaseFenceSynchronizesWithAcquireFence) {
 }
 
 TEST(OracleTest, ReleaseFenceSynchronizesWithAcquireOperation) {
-  EXPECT_EQ(
-      Find({Write(0, kX), Fence(0, kRelease), Store(0, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
-      kSilent);
-  EXPECT_EQ(Find({Write(0, kX), Fence(0, kRelease), Rmw(0, kF, kRelaxed), Rmw(1, kF, kAcquire), Read(1, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), Fence(0, kRelease), Store(0, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
             kSilent);
+  EXPECT_EQ(Find({Write(0, kX), Fence(0, kRelease), Rmw(0, kF, kRelaxed), Rmw(1, kF, kAcquire), Read(1, kX)}), kSilent);
 }
 
 TEST(OracleTest, ReleaseOperationSynchronizesWithAcquireFence) {
-  EXPECT_EQ(
-      Find({Write(0, kX), Store(0, kF, kRelease), Load(1, kF, kRelaxed), Fence(1, kAcquire), Read(1, kX)}),
-      kSilent);
-  EXPECT_EQ(
-      Find({Write(0, kX), Store(0, kF, kRelease), Rmw(1, kF, kRelaxed), Fence(1, kAcquire), Read(1, kX)}),
-      kSilent);
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Load(1, kF, kRelaxed), Fence(1, kAcquire), Read(1, kX)}),
+            kSilent);
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Rmw(1, kF, kRelaxed), Fence(1, kAcquire), Read(1, kX)}),
+            kSilent);
 }
 
 TEST(OracleTest, AFenceReleasesWhatIsBeforeTheFenceOnly) {
-  EXPECT_EQ(
-      Find({Fence(0, kRelease), Write(0, kX), Store(0, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
-      (Verdict{{4, kX}}));
-  EXPECT_EQ(
-      Find({Write(0, kX), Store(0, kF, kRelaxed), Fence(0, kRelease), Load(1, kF, kAcquire), Read(1, kX)}),
-      (Verdict{{4, kX}}));
+  EXPECT_EQ(Find({Fence(0, kRelease), Write(0, kX), Store(0, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
+            (Verdict{{4, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelaxed), Fence(0, kRelease), Load(1, kF, kAcquire), Read(1, kX)}),
+            (Verdict{{4, kX}}));
   // A store long after the fence, with other operations in between, still carries it.
-  EXPECT_EQ(Find({Write(0, kX), Fence(0, kRelease), Write(0, kY), Store(0, kG, kRelaxed),
-                  Store(0, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX), Read(1, kY)}),
+  EXPECT_EQ(Find({Write(0, kX), Fence(0, kRelease), Write(0, kY), Store(0, kG, kRelaxed), Store(0, kF, kRelaxed),
+                  Load(1, kF, kAcquire), Read(1, kX), Read(1, kY)}),
             (Verdict{{7, kY}}));
 }
 
 TEST(OracleTest, AFenceAcquiresForWhatIsAfterTheFenceOnly) {
-  EXPECT_EQ(
-      Find({Write(0, kX), Store(0, kF, kRelease), Load(1, kF, kRelaxed), Read(1, kX), Fence(1, kAcquire)}),
-      (Verdict{{3, kX}}));
-  EXPECT_EQ(
-      Find({Write(0, kX), Store(0, kF, kRelease), Fence(1, kAcquire), Load(1, kF, kRelaxed), Read(1, kX)}),
-      (Verdict{{4, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Load(1, kF, kRelaxed), Read(1, kX), Fence(1, kAcquire)}),
+            (Verdict{{3, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Fence(1, kAcquire), Load(1, kF, kRelaxed), Read(1, kX)}),
+            (Verdict{{4, kX}}));
   EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Load(1, kF, kRelaxed), Load(1, kG, kRelaxed),
                   Fence(1, kAcquire), Read(1, kX)}),
             kSilent);
 }
 
 TEST(OracleTest, FencesOfTheWrongSideDoNothing) {
-  EXPECT_EQ(
-      Find({Write(0, kX), Fence(0, kAcquire), Store(0, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
-      (Verdict{{4, kX}}));
-  EXPECT_EQ(
-      Find({Write(0, kX), Store(0, kF, kRelease), Load(1, kF, kRelaxed), Fence(1, kRelease), Read(1, kX)}),
-      (Verdict{{4, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Fence(0, kAcquire), Store(0, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
+            (Verdict{{4, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), Load(1, kF, kRelaxed), Fence(1, kRelease), Read(1, kX)}),
+            (Verdict{{4, kX}}));
 }
 
 TEST(OracleTest, FencesOfAnotherThreadDoNothing) {
-  EXPECT_EQ(
-      Find({Write(0, kX), Fence(2, kRelease), Store(0, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
-      (Verdict{{4, kX}}));
+  EXPECT_EQ(Find({Write(0, kX), Fence(2, kRelease), Store(0, kF, kRelaxed), Load(1, kF, kAcquire), Read(1, kX)}),
+            (Verdict{{4, kX}}));
 }
 
 TEST(OracleTest, ReleaseSequencesEndWithTheLifetimeOfTheMemory) {
@@ -417,8 +369,8 @@ TEST(OracleTest, ReleaseSequencesEndWithTheLifetimeOfTheMemory) {
     EXPECT_EQ(races, (Verdict{{5, kX}}));
   }
   // A lifetime of other bytes, even of the same object, is not the object's.
-  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), On(EventKind::kNewMemory, 1, kF + 1, 3),
-                  Load(1, kF, kAcquire), Read(1, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), Store(0, kF, kRelease), On(EventKind::kNewMemory, 1, kF + 1, 3), Load(1, kF, kAcquire),
+                  Read(1, kX)}),
             kSilent);
 }
 
@@ -451,9 +403,8 @@ TEST(OracleTest, TransactionsShareBytesOfOneLifetimeOnly) {
 }
 
 TEST(OracleTest, AFootprintBelongsToTheNextCommitOfItsThread) {
-  EXPECT_EQ(
-      Find({TxWrite(0, kX), TxWrite(1, kY), Commit(1), Commit(0), TxRead(0, kY), Commit(0), Read(0, kX)}),
-      kSilent);
+  EXPECT_EQ(Find({TxWrite(0, kX), TxWrite(1, kY), Commit(1), Commit(0), TxRead(0, kY), Commit(0), Read(0, kX)}),
+            kSilent);
   EXPECT_EQ(Find({TxWrite(0, kX), TxWrite(1, kY), Commit(1), Commit(0), Read(1, kX)}), (Verdict{{4, kX}}));
 }
 
@@ -481,15 +432,14 @@ TEST(OracleTest, UseAfterAnUnorderedFreeRacesWithTheFree) {
 }
 
 TEST(OracleTest, ReusedMemoryStartsAfresh) {
-  EXPECT_EQ(Find({Alloc(0, kX, 4), Write(0, kX, 4), Free(0, kX, 4), Alloc(1, kX, 4), Write(1, kX, 4),
-                  Free(1, kX, 4)}),
+  EXPECT_EQ(Find({Alloc(0, kX, 4), Write(0, kX, 4), Free(0, kX, 4), Alloc(1, kX, 4), Write(1, kX, 4), Free(1, kX, 4)}),
             kSilent);
 }
 
 TEST(OracleTest, ARacyByteIsLookedAtAgainInItsNextLifetime) {
-  EXPECT_EQ(Find({Write(0, kX), Write(1, kX), Write(2, kX), Alloc(0, kX, 1), Write(1, kX), Free(2, kX, 1),
-                  Write(0, kX)}),
-            (Verdict{{1, kX}, {4, kX}, {6, kX}}));
+  EXPECT_EQ(
+      Find({Write(0, kX), Write(1, kX), Write(2, kX), Alloc(0, kX, 1), Write(1, kX), Free(2, kX, 1), Write(0, kX)}),
+      (Verdict{{1, kX}, {4, kX}, {6, kX}}));
 }
 
 // ---- Annotations
@@ -510,13 +460,11 @@ TEST(OracleTest, PublishReachesAtomicsCommitsAndFrees) {
 
 TEST(OracleTest, PublishEndsWithTheLifetime) {
   for (EventKind kind : {EventKind::kAlloc, EventKind::kFree, EventKind::kNewMemory, EventKind::kUnpublish}) {
-    EXPECT_EQ(
-        Find({Write(0, kY), Publish(0, kX), On(kind, 1, kX, 1), Read(1, kX), Read(1, kY)}).contains({4, kY}),
-        kind != EventKind::kFree);  // the free itself takes the arc
+    EXPECT_EQ(Find({Write(0, kY), Publish(0, kX), On(kind, 1, kX, 1), Read(1, kX), Read(1, kY)}).contains({4, kY}),
+              kind != EventKind::kFree);  // the free itself takes the arc
   }
   // Of two published bytes one lives on.
-  EXPECT_EQ(Find({Write(0, kY), Publish(0, kX, 2), On(EventKind::kNewMemory, 1, kX, 1), Read(1, kX, 2),
-                  Read(1, kY)}),
+  EXPECT_EQ(Find({Write(0, kY), Publish(0, kX, 2), On(EventKind::kNewMemory, 1, kX, 1), Read(1, kX, 2), Read(1, kY)}),
             kSilent);
 }
 
@@ -528,15 +476,14 @@ TEST(OracleTest, IgnoredAccessesAreNone) {
   EXPECT_EQ(Find({Write(0, kX), on(kIgnoreWritesBegin), Write(1, kX), Write(0, kX)}), kSilent);
   EXPECT_EQ(Find({Write(0, kX), on(kIgnoreWritesBegin), Read(1, kX)}), (Verdict{{2, kX}}));
   // It counts, for its own thread only, and ends.
-  EXPECT_EQ(Find({Write(0, kX), on(kIgnoreReadsBegin), on(kIgnoreReadsBegin), on(kIgnoreReadsEnd),
-                  Read(1, kX), on(kIgnoreReadsEnd), Read(1, kX)}),
+  EXPECT_EQ(Find({Write(0, kX), on(kIgnoreReadsBegin), on(kIgnoreReadsBegin), on(kIgnoreReadsEnd), Read(1, kX),
+                  on(kIgnoreReadsEnd), Read(1, kX)}),
             (Verdict{{6, kX}}));
   EXPECT_EQ(Find({Write(0, kX), on(kIgnoreReadsBegin), Read(2, kX)}), (Verdict{{2, kX}}));
   // Atomic loads are reads, stores and read-modify-writes are writes.
   EXPECT_EQ(Find({Write(0, kF), on(kIgnoreReadsBegin), Load(1, kF, kRelaxed)}), kSilent);
   EXPECT_EQ(Find({Write(0, kF), on(kIgnoreReadsBegin), Rmw(1, kF, kRelaxed)}), (Verdict{{2, kF}}));
-  EXPECT_EQ(Find({Write(0, kF), on(kIgnoreWritesBegin), Rmw(1, kF, kRelaxed), Store(1, kF, kRelaxed)}),
-            kSilent);
+  EXPECT_EQ(Find({Write(0, kF), on(kIgnoreWritesBegin), Rmw(1, kF, kRelaxed), Store(1, kF, kRelaxed)}), kSilent);
   // Transactions too.
   EXPECT_EQ(Find({Write(0, kX), on(kIgnoreWritesBegin), TxWrite(1, kX), Commit(1)}), kSilent);
   EXPECT_EQ(Find({Write(0, kX), on(kIgnoreWritesBegin), TxRead(1, kX), Commit(1)}), (Verdict{{3, kX}}));
@@ -550,9 +497,9 @@ TEST(OracleTest, IgnoredAccessesStillSynchronizeButTakeNoPublication) {
   EXPECT_EQ(Find({Write(0, kX), TxWrite(0, kY), Commit(0), On(kIgnoreReadsBegin, 1), TxRead(1, kY), Commit(1),
                   On(kIgnoreReadsEnd, 1), Read(1, kX)}),
             kSilent);
-  EXPECT_EQ(Find({Write(0, kX), Publish(0, kY), On(kIgnoreReadsBegin, 1), Read(1, kY), On(kIgnoreReadsEnd, 1),
-                  Read(1, kX)}),
-            (Verdict{{5, kX}}));
+  EXPECT_EQ(
+      Find({Write(0, kX), Publish(0, kY), On(kIgnoreReadsBegin, 1), Read(1, kY), On(kIgnoreReadsEnd, 1), Read(1, kX)}),
+      (Verdict{{5, kX}}));
 }
 
 TEST(OracleTest, AllocationAndFreeAreNeverIgnored) {
@@ -571,9 +518,8 @@ TEST(OracleTest, BenignBytesAreSilentUntilTheirNextLifetime) {
 }
 
 TEST(OracleTest, BenignBytesAreOrderedLikeOthers) {
-  EXPECT_EQ(
-      Find({Write(0, kY), On(EventKind::kBenignRace, 2, kX, 1), Publish(0, kX), Read(1, kX), Read(1, kY)}),
-      kSilent);
+  EXPECT_EQ(Find({Write(0, kY), On(EventKind::kBenignRace, 2, kX, 1), Publish(0, kX), Read(1, kX), Read(1, kY)}),
+            kSilent);
 }
 
 TEST(OracleTest, OtherAnnotationsChangeNothing) {

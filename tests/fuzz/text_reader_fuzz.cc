@@ -40,8 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const Trace& trace = std::get<Trace>(result);
   std::string written = TextOf(trace);
   TraceResult reread = ReadTextTraceFromString(written, "fuzz.trace", limits);
-  if (const TraceError* error = std::get_if<TraceError>(&reread))
-    Die(FormatError(*error, "written"), written);
+  if (const TraceError* error = std::get_if<TraceError>(&reread)) Die(FormatError(*error, "written"), written);
   const Trace& again = std::get<Trace>(reread);
   if (auto difference = FirstDifference(trace, again)) Die(*difference, written);
   if (std::memcmp(trace.events.data(), again.events.data(), trace.events.size() * sizeof(Event)) != 0) {

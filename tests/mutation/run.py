@@ -3,14 +3,16 @@
 
   tests/mutation/run.py --build build/release [--only NAME] [--traces N] [--jobs J]
 
-Each mutation of mutations.txt replaces one piece of one file. The differential driver is compiled against the broken
-file (the tree itself is never touched) and must find a disagreement, crash on a check, or not come to an end. A
-mutation that survives, whose text no longer occurs exactly once, or that does not compile fails the run.
+There is a list of mutations for each detector, NAME.txt beside this file. Each replaces one piece of one file. The
+differential driver is compiled with that detector (subject_NAME.cc) against the broken file (the tree itself is never
+touched) and must find a disagreement, crash on a check, or not come to an end. A mutation that survives, whose text no
+longer occurs exactly once, or that does not compile fails the run.
 """
 
 import argparse
 import concurrent.futures
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
@@ -20,8 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 class Mutation:
-    def __init__(self, name, file, old, new):
-        self.name, self.file, self.old, self.new = name, file, old, new
+    def __init__(self, detector, name, file, old, new):
+        self.detector, self.name, self.file, self.old, self.new = detector, f"{detector}.{name}", file, old, new
 
 
 def read_mutations(path):
@@ -32,7 +34,7 @@ def read_mutations(path):
 
     def finish():
         if head:
-            mutations.append(Mutation(head[0], head[1], "".join(old).rstrip("\n"), "".join(new).rstrip("\n")))
+            mutations.append(Mutation(path.stem, head[0], head[1], "".join(old).rstrip("\n"), "".join(new).rstrip("\n")))
 
     for number, line in enumerate(path.read_text().splitlines(keepends=True), 1):
         if line.startswith("@@ "):
@@ -57,7 +59,7 @@ def read_mutations(path):
 
 def compile_command(build):
     """The command that builds the differential driver, and the libraries it links with, asked of ninja."""
-    target = "tests/CMakeFiles/differential.dir/differential/differential.cc.o"
+    target = "tests/CMakeFiles/differential.dir/differential/subject_hb.cc.o"
     commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", target], check=True, text=True,
                               capture_output=True).stdout.strip().splitlines()
     words = shlex.split(commands[-1])
@@ -78,16 +80,21 @@ def compile_command(build):
 def try_mutation(mutation, build, traces, work):
     """Returns (caught, how)."""
     source = (ROOT / mutation.file).read_text()
-    if source.count(mutation.old) != 1:
-        return False, f"its text occurs {source.count(mutation.old)} times in {mutation.file}"
+    # White space is folded, so that formatting does not matter.
+    pattern = r"\s+".join(re.escape(word) for word in mutation.old.split())
+    places = list(re.finditer(pattern, source))
+    if len(places) != 1:
+        return False, f"its text occurs {len(places)} times in {mutation.file}"
     overlay = work / mutation.name
     broken = overlay / pathlib.Path(mutation.file).relative_to("src")
     broken.parent.mkdir(parents=True)
-    broken.write_text(source.replace(mutation.old, mutation.new))
+    begin, end = places[0].span()
+    broken.write_text(source[:begin] + mutation.new + source[end:])
     compiler, libraries = compile_command(build)
     binary = overlay / "differential"
     result = subprocess.run([compiler[0], f"-I{overlay}", *compiler[1:], "-O1", "-w",
-                             str(ROOT / "tests/differential/differential.cc"), "-o", str(binary), *libraries],
+                             str(build / "tests/CMakeFiles/differential.dir/differential/differential.cc.o"),
+                             str(ROOT / f"tests/differential/subject_{mutation.detector}.cc"), "-o", str(binary), *libraries],
                             capture_output=True, text=True)
     if result.returncode != 0:
         return False, "does not compile:\n" + result.stderr[:2000]
@@ -111,7 +118,9 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
 
-    mutations = read_mutations(pathlib.Path(__file__).with_name("mutations.txt"))
+    mutations = []
+    for path in sorted(pathlib.Path(__file__).parent.glob("*.txt")):
+        mutations += read_mutations(path)
     if args.only:
         mutations = [m for m in mutations if args.only in m.name]
     if not mutations:
@@ -119,10 +128,11 @@ def main():
     survivors = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         work = pathlib.Path(folder)
-        unbroken = Mutation("unbroken", mutations[0].file, mutations[0].old, mutations[0].old)
-        caught, how = try_mutation(unbroken, args.build, 2000, work)
-        if caught or not how.startswith("survives"):
-            sys.exit(f"the unbroken code does not pass: {how}")
+        for first in {m.detector: m for m in reversed(mutations)}.values():
+            unbroken = Mutation(first.detector, "unbroken", first.file, first.old, first.old)
+            caught, how = try_mutation(unbroken, args.build, 2000, work)
+            if caught or not how.startswith("survives"):
+                sys.exit(f"the unbroken {first.detector} does not pass: {how}")
         jobs = {m.name: pool.submit(try_mutation, m, args.build, args.traces, work) for m in mutations}
         for name, job in jobs.items():
             caught, how = job.result()

@@ -34,8 +34,7 @@ class AccessHistoryTest : public testing::Test {
 
 TEST_F(AccessHistoryTest, AnUnknownWriteRacesWithEverything) {
   Record(Entry(E(1, 5), AccessKind::kWrite));
-  for (uint8_t kind = 0; kind < 4; ++kind)
-    EXPECT_EQ(Races(Entry(E(2, 1), AccessKind{kind})), std::vector{E(1, 5)});
+  for (uint8_t kind = 0; kind < 4; ++kind) EXPECT_EQ(Races(Entry(E(2, 1), AccessKind{kind})), std::vector{E(1, 5)});
 }
 
 TEST_F(AccessHistoryTest, AKnownWriteRacesWithNothing) {

@@ -18,9 +18,7 @@ namespace {
 template <class D>
 class DetectorTest : public testing::Test {
  protected:
-  static Access Write(Addr addr) {
-    return Access{.granule = addr, .bytes = kAllBytes, .kind = AccessKind::kWrite};
-  }
+  static Access Write(Addr addr) { return Access{.granule = addr, .bytes = kAllBytes, .kind = AccessKind::kWrite}; }
 
   // A stretch of a program that uses everything once, without a race under any discipline: one thread at a
   // time.

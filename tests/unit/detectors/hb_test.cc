@@ -22,8 +22,7 @@ class HbWorld {
     return *threads_.back();
   }
   ByteMask Touch(typename D::Thread& t, AccessKind kind, uint8_t bytes = 0xff) {
-    return hb.OnAccess(t, cell, Access{.granule = Addr{0x1000}, .bytes = ByteMask{bytes}, .kind = kind},
-                       record);
+    return hb.OnAccess(t, cell, Access{.granule = Addr{0x1000}, .bytes = ByteMask{bytes}, .kind = kind}, record);
   }
 
   D hb;
@@ -71,8 +70,7 @@ TEST_F(HbTest, AllConcurrentReadersAreNamed) {
 TEST_F(HbTest, ARacyByteIsReportedOnce) {
   world_.Touch(a_, AccessKind::kWrite, 0x01);
   EXPECT_EQ(world_.Touch(b_, AccessKind::kWrite, 0x03), ByteMask{0x01});
-  EXPECT_EQ(world_.Touch(a_, AccessKind::kWrite, 0x03), ByteMask{0x02})
-      << "the other byte has a race of its own";
+  EXPECT_EQ(world_.Touch(a_, AccessKind::kWrite, 0x03), ByteMask{0x02}) << "the other byte has a race of its own";
   EXPECT_EQ(world_.Touch(b_, AccessKind::kWrite, 0x03), kNoBytes);
   EXPECT_EQ(b_.counts[Hb<PlainMem>::kIgnored], 1u);
 }
@@ -122,8 +120,7 @@ TEST(HbConcurrentTest, SimultaneousAccessesNeverHideARace) {
       ready.fetch_add(1);
       while (ready.load() != 2) std::this_thread::yield();
       result = world.hb.OnAccess(
-          t, world.cell, Access{.granule = Addr{0x1000}, .bytes = kAllBytes, .kind = AccessKind::kWrite},
-          record);
+          t, world.cell, Access{.granule = Addr{0x1000}, .bytes = kAllBytes, .kind = AccessKind::kWrite}, record);
     };
     std::thread ta([&] { body(a, found[0]); });
     std::thread tb([&] { body(b, found[1]); });

@@ -21,7 +21,7 @@ class CellMapTest : public testing::Test {
   D::Stamp Stamp() { return detector_.OnLifetime(thread_, Addr{0}, 8, AccessOrigin::kAlloc, kNoContext); }
   std::vector<Seen> Visit(uint64_t addr, uint64_t size) {
     std::vector<Seen> seen;
-    map_.Visit(Addr{addr}, size, [&](D::Cell&, Addr granule, ByteMask bytes, uint64_t granules) {
+    map_.Visit(Addr{addr}, size, [&](D::Cell&, Addr granule, ByteMask bytes, uint64_t granules, Addr, uint64_t) {
       seen.emplace_back(Raw(granule), Raw(bytes), granules);
     });
     return seen;
@@ -35,8 +35,7 @@ class CellMapTest : public testing::Test {
 TEST_F(CellMapTest, AGranuleKeepsItsCell) {
   EXPECT_EQ(&map_.At(Addr{0x1000}), &map_.At(Addr{0x1000}));
   EXPECT_NE(&map_.At(Addr{0x1000}), &map_.At(Addr{0x1008}));
-  EXPECT_NE(&map_.At(Addr{0x1000}), &map_.At(Addr{0x1000 + (uint64_t{256} * 512)}))
-      << "same line of the page cache";
+  EXPECT_NE(&map_.At(Addr{0x1000}), &map_.At(Addr{0x1000 + (uint64_t{256} * 512)})) << "same line of the page cache";
 }
 
 TEST_F(CellMapTest, AHugeLifetimeCostsNothingUntilTouched) {
@@ -49,8 +48,7 @@ TEST_F(CellMapTest, AHugeLifetimeCostsNothingUntilTouched) {
 
 TEST_F(CellMapTest, UntouchedMemoryIsVisitedInStretches) {
   map_.Renew(Addr{0x1003}, 0x10002, Stamp(), false);
-  EXPECT_EQ(Visit(0x1003, 0x10002),
-            (std::vector<Seen>{{0x1000, 0xf8, 1}, {0x1008, 0xff, 0x1fff}, {0x11000, 0x1f, 1}}));
+  EXPECT_EQ(Visit(0x1003, 0x10002), (std::vector<Seen>{{0x1000, 0xf8, 1}, {0x1008, 0xff, 0x1fff}, {0x11000, 0x1f, 1}}));
 }
 
 TEST_F(CellMapTest, TouchedPagesAreVisitedCellByCell) {
@@ -63,17 +61,7 @@ TEST_F(CellMapTest, TouchedPagesAreVisitedCellByCell) {
   EXPECT_EQ(seen.back(), (Seen{0x1400, 0xff, 0x40}));
 }
 
-TEST_F(CellMapTest, MemoryThatNobodyKnowsIsNotVisited) {
-  EXPECT_TRUE(Visit(0x1000, uint64_t{1} << 40).empty());
-}
-
-TEST_F(CellMapTest, AtomicsDieWithTheirMemory) {
-  D::Sync* before = &map_.AtomicAt(Addr{0x1004});
-  before->carried.Set(Slot{5}, Time{1});
-  EXPECT_EQ(&map_.AtomicAt(Addr{0x1004}), before);
-  map_.Renew(Addr{0x1000}, 8, Stamp(), false);
-  EXPECT_EQ(map_.AtomicAt(Addr{0x1004}).carried.Get(Slot{5}), kNever);
-}
+TEST_F(CellMapTest, MemoryThatNobodyKnowsIsNotVisited) { EXPECT_TRUE(Visit(0x1000, uint64_t{1} << 40).empty()); }
 
 TEST_F(CellMapTest, FreedRangesAreForgottenBeyondTheirBound) {
   for (uint64_t i = 0; i < CellMap<D>::kMaxFreedRanges + 10; ++i) {

@@ -12,8 +12,7 @@ using Parts = std::vector<std::pair<uint64_t, uint64_t>>;
 
 Parts Gaps(IntervalList<int>& list, uint64_t addr, uint64_t size) {
   Parts parts;
-  list.ForEachGap(Addr{addr}, size,
-                  [&](Addr begin, uint64_t bytes) { parts.emplace_back(Raw(begin), bytes); });
+  list.ForEachGap(Addr{addr}, size, [&](Addr begin, uint64_t bytes) { parts.emplace_back(Raw(begin), bytes); });
   return parts;
 }
 

@@ -68,24 +68,21 @@ TEST(TraceReportsTest, AReportHasBothStacksLocksAndThreads) {
   EXPECT_EQ(report.threads[1].title, "filler");
   EXPECT_EQ(report.threads[1].creator, "main");
   EXPECT_EQ(report.threads[1].created_at.at(0).line, 5u);
-  EXPECT_EQ(
-      report.why,
-      "nothing in this run orders the write by t1 before the write by t2; t1 holds m, t2 holds no lock");
+  EXPECT_EQ(report.why,
+            "nothing in this run orders the write by t1 before the write by t2; t1 holds m, t2 holds no lock");
 }
 
 TEST(TraceReportsTest, TextShowsWhatMatters) {
   const Trace trace = Read(kCache);
   const std::string text = RenderText(BuildReports(trace, RunHb(trace)).at(0), Colour::kNo);
-  for (const char* part :
-       {"DATA RACE on Cache::size+2 (2 bytes at", "write of 2 bytes by thread t2",
-        "earlier write of 4 bytes by thread t1", "#0 Cache::Add  cache.cc:13:5", "#1 Worker  worker.cc:8",
-        "holds m, taken at cache.cc:12", "locks held: none",
-        "thread t1 \"filler\" was created by main at main.cc:5", "at: t.trace:12, found by hb"}) {
+  for (const char* part : {"DATA RACE on Cache::size+2 (2 bytes at", "write of 2 bytes by thread t2",
+                           "earlier write of 4 bytes by thread t1", "#0 Cache::Add  cache.cc:13:5",
+                           "#1 Worker  worker.cc:8", "holds m, taken at cache.cc:12", "locks held: none",
+                           "thread t1 \"filler\" was created by main at main.cc:5", "at: t.trace:12, found by hb"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\nin\n" << text;
   }
   EXPECT_EQ(text.find('\033'), std::string::npos);
-  EXPECT_NE(RenderText(BuildReports(trace, RunHb(trace)).at(0), Colour::kYes).find('\033'),
-            std::string::npos);
+  EXPECT_NE(RenderText(BuildReports(trace, RunHb(trace)).at(0), Colour::kYes).find('\033'), std::string::npos);
 }
 
 TEST(TraceReportsTest, JsonSaysTheSame) {

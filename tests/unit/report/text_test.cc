@@ -36,8 +36,7 @@ HeldLockInfo Lock(std::string name, LockMode mode) {
 TEST(TextTest, BytesWithoutANameAreShownByAddress) {
   const std::string text = RenderText(Report(), Colour::kNo);
   EXPECT_NE(text.find("DATA RACE on 1 byte at 0x1000\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("earlier atomic read of 1 byte by thread a\n    #0 f  a.cc:3\n"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("earlier atomic read of 1 byte by thread a\n    #0 f  a.cc:3\n"), std::string::npos) << text;
 }
 
 TEST(TextTest, OmittedAccessesAreCounted) {

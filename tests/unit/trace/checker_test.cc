@@ -83,9 +83,7 @@ TEST_F(CheckerTest, JoiningARunningThreadEndsIt) {
   Refuses(Memory(EventKind::kRead, 64, 4, kOther), Operand::kThread, "thread T1 has been joined");
 }
 
-TEST_F(CheckerTest, AnEndedThreadCanBeJoined) {
-  AcceptsAll(Bare(EventKind::kThreadEnd, kOther), Join(kMain, kOther));
-}
+TEST_F(CheckerTest, AnEndedThreadCanBeJoined) { AcceptsAll(Bare(EventKind::kThreadEnd, kOther), Join(kMain, kOther)); }
 
 TEST_F(CheckerTest, AThreadIsJoinedOnlyOnce) {
   Accepts(Join(kMain, kOther));
@@ -93,8 +91,7 @@ TEST_F(CheckerTest, AThreadIsJoinedOnlyOnce) {
 }
 
 TEST_F(CheckerTest, AnUnknownThreadCannotBeJoined) {
-  Refuses(Join(kMain, Tid{8}), Operand::kObject,
-          "thread T8 does not exist: it is neither initial nor forked");
+  Refuses(Join(kMain, Tid{8}), Operand::kObject, "thread T8 does not exist: it is neither initial nor forked");
 }
 
 TEST_F(CheckerTest, AThreadCannotForkOrJoinItself) {
@@ -126,8 +123,7 @@ TEST_F(CheckerTest, AThreadInABarrierOrTransactionCannotBeJoined) {
 
 TEST_F(CheckerTest, OnlyOneThreadHoldsALockForWriting) {
   Accepts(Lock(kMain, kM));
-  Refuses(Lock(kOther, kM), Operand::kObject,
-          "lock #5 cannot be taken for writing: it is held for writing by T0");
+  Refuses(Lock(kOther, kM), Operand::kObject, "lock #5 cannot be taken for writing: it is held for writing by T0");
   Refuses(Lock(kOther, kM, LockMode::kShared), Operand::kObject,
           "lock #5 cannot be taken for reading: it is held for writing by T0");
   AcceptsAll(Unlock(kMain, kM), Lock(kOther, kM));
@@ -135,11 +131,9 @@ TEST_F(CheckerTest, OnlyOneThreadHoldsALockForWriting) {
 
 TEST_F(CheckerTest, ReadersShareALockAndKeepWritersOut) {
   AcceptsAll(Lock(kMain, kM, LockMode::kShared), Lock(kOther, kM, LockMode::kShared));
-  Refuses(Lock(kThird, kM), Operand::kObject,
-          "lock #5 cannot be taken for writing: it is held for reading by T0");
+  Refuses(Lock(kThird, kM), Operand::kObject, "lock #5 cannot be taken for writing: it is held for reading by T0");
   Accepts(Unlock(kMain, kM, LockMode::kShared));
-  Refuses(Lock(kThird, kM), Operand::kObject,
-          "lock #5 cannot be taken for writing: it is held for reading by T1");
+  Refuses(Lock(kThird, kM), Operand::kObject, "lock #5 cannot be taken for writing: it is held for reading by T1");
   AcceptsAll(Unlock(kOther, kM, LockMode::kShared), Lock(kThird, kM));
 }
 
@@ -159,8 +153,7 @@ TEST_F(CheckerTest, ALockIsReleasedInTheModeItIsHeldIn) {
 
 TEST_F(CheckerTest, LocksNestInOneMode) {
   AcceptsAll(Lock(kMain, kM), Lock(kMain, kM), Unlock(kMain, kM));
-  Refuses(Lock(kOther, kM), Operand::kObject,
-          "lock #5 cannot be taken for writing: it is held for writing by T0");
+  Refuses(Lock(kOther, kM), Operand::kObject, "lock #5 cannot be taken for writing: it is held for writing by T0");
   AcceptsAll(Unlock(kMain, kM), Lock(kOther, kM));
 }
 
@@ -172,8 +165,7 @@ TEST_F(CheckerTest, AThreadDoesNotMixModes) {
 
 TEST_F(CheckerTest, NestingOfOneLockHasALimit) {
   for (uint64_t i = 0; i < TraceChecker::kMaxLockDepth; ++i) Accepts(Lock(kMain, kM));
-  Refuses(Lock(kMain, kM), Operand::kObject,
-          "thread T0 holds lock #5 1000000 times, the most that is allowed");
+  Refuses(Lock(kMain, kM), Operand::kObject, "thread T0 holds lock #5 1000000 times, the most that is allowed");
 }
 
 TEST_F(CheckerTest, TheNumberOfHeldLocksHasALimit) {
@@ -252,8 +244,7 @@ TEST_F(CheckerTest, AThreadLeavesABarrierWhenAllHaveArrived) {
 
 TEST_F(CheckerTest, AThreadInABarrierDoesNothingElse) {
   AcceptsAll(Arrive(kMain), Arrive(kOther));
-  const std::string message =
-      "thread T0 has arrived at barrier #9 and must leave it before it does anything else";
+  const std::string message = "thread T0 has arrived at barrier #9 and must leave it before it does anything else";
   Refuses(Memory(EventKind::kRead, 64, 4), Operand::kVerb, message);
   Refuses(Arrive(kMain), Operand::kVerb, message);
   Refuses(Bare(EventKind::kThreadEnd), Operand::kVerb, message);
@@ -293,16 +284,14 @@ TEST_F(CheckerTest, ATransactionIsNotInterruptedByItsOwnThread) {
   Accepts(Memory(EventKind::kTxRead, 64, 4));
   Refuses(Memory(EventKind::kWrite, 64, 4), Operand::kVerb,
           "thread T0 is in a transaction and must commit it before it does anything else");
-  AcceptsAll(Memory(EventKind::kWrite, 64, 4, kOther), Memory(EventKind::kTxWrite, 64, 4),
-             Bare(EventKind::kTxCommit), Memory(EventKind::kWrite, 64, 4));
+  AcceptsAll(Memory(EventKind::kWrite, 64, 4, kOther), Memory(EventKind::kTxWrite, 64, 4), Bare(EventKind::kTxCommit),
+             Memory(EventKind::kWrite, 64, 4));
 }
 
 TEST_F(CheckerTest, AnEmptyTransactionIsRefused) {
-  Refuses(Bare(EventKind::kTxCommit), Operand::kVerb,
-          "the transaction is empty: it reads and writes nothing");
+  Refuses(Bare(EventKind::kTxCommit), Operand::kVerb, "the transaction is empty: it reads and writes nothing");
   AcceptsAll(Memory(EventKind::kTxRead, 64, 4), Bare(EventKind::kTxCommit));
-  Refuses(Bare(EventKind::kTxCommit), Operand::kVerb,
-          "the transaction is empty: it reads and writes nothing");
+  Refuses(Bare(EventKind::kTxCommit), Operand::kVerb, "the transaction is empty: it reads and writes nothing");
 }
 
 // Memory.
@@ -326,8 +315,8 @@ TEST_F(CheckerTest, AFreeNamesALiveAllocationExactly) {
 }
 
 TEST_F(CheckerTest, AccessesMayGoToFreedAndUnknownMemory) {
-  AcceptsAll(Memory(EventKind::kAlloc, 100, 10), Memory(EventKind::kFree, 100, 10),
-             Memory(EventKind::kWrite, 100, 10), Memory(EventKind::kRead, 5000, 1));
+  AcceptsAll(Memory(EventKind::kAlloc, 100, 10), Memory(EventKind::kFree, 100, 10), Memory(EventKind::kWrite, 100, 10),
+             Memory(EventKind::kRead, 5000, 1));
 }
 
 TEST_F(CheckerTest, NewMemoryCarvesUpAnAllocationOrKeepsClear) {
@@ -348,8 +337,7 @@ TEST_F(CheckerTest, ItKnowsWhichEventMadeAnAllocation) {
 TEST_F(CheckerTest, SizesHaveLimits) {
   for (EventKind kind : {EventKind::kRead, EventKind::kWrite, EventKind::kTxRead, EventKind::kTxWrite}) {
     Refuses(Memory(kind, 64, 0), Operand::kMemory, "an access has 1 to 1048576 bytes, not 0");
-    Refuses(Memory(kind, 64, (1 << 20) + 1), Operand::kMemory,
-            "an access has 1 to 1048576 bytes, not 1048577");
+    Refuses(Memory(kind, 64, (1 << 20) + 1), Operand::kMemory, "an access has 1 to 1048576 bytes, not 1048577");
   }
   Accepts(Memory(EventKind::kRead, 64, 1 << 20));
   for (EventKind kind : {EventKind::kAlloc, EventKind::kFree, EventKind::kNewMemory, EventKind::kBenignRace,
@@ -382,8 +370,7 @@ TEST_F(CheckerTest, MemoryOrdersFitTheirOperation) {
   }
   for (MemoryOrder order : {kRelaxed, kRelease, kSeqCst}) Accepts(Atomic(EventKind::kAtomicStore, order));
   for (MemoryOrder order : {kAcquire, kAcqRel}) {
-    Refuses(Atomic(EventKind::kAtomicStore, order), Operand::kOrder,
-            "a store is relaxed, release or seq_cst");
+    Refuses(Atomic(EventKind::kAtomicStore, order), Operand::kOrder, "a store is relaxed, release or seq_cst");
   }
   for (MemoryOrder order : {kRelaxed, kAcquire, kRelease, kAcqRel, kSeqCst}) {
     Accepts(Atomic(EventKind::kAtomicRmw, order));
@@ -413,26 +400,21 @@ TEST_F(CheckerTest, CallsHaveALimitOfDepth) {
 TEST_F(CheckerTest, AnIgnoredRegionIsBegunBeforeItIsEnded) {
   Refuses(Bare(EventKind::kIgnoreReadsEnd), Operand::kVerb, "thread T0 ignores no reads that it could end");
   Refuses(Bare(EventKind::kIgnoreWritesEnd), Operand::kVerb, "thread T0 ignores no writes that it could end");
-  AcceptsAll(Bare(EventKind::kIgnoreReadsBegin), Bare(EventKind::kIgnoreReadsBegin),
-             Bare(EventKind::kIgnoreReadsEnd), Bare(EventKind::kIgnoreReadsEnd),
-             Bare(EventKind::kIgnoreWritesBegin), Bare(EventKind::kIgnoreWritesEnd));
+  AcceptsAll(Bare(EventKind::kIgnoreReadsBegin), Bare(EventKind::kIgnoreReadsBegin), Bare(EventKind::kIgnoreReadsEnd),
+             Bare(EventKind::kIgnoreReadsEnd), Bare(EventKind::kIgnoreWritesBegin), Bare(EventKind::kIgnoreWritesEnd));
   Refuses(Bare(EventKind::kIgnoreReadsEnd), Operand::kVerb, "thread T0 ignores no reads that it could end");
   Refuses(Bare(EventKind::kIgnoreWritesEnd), Operand::kVerb, "thread T0 ignores no writes that it could end");
 }
 
 // The checker itself.
 
-TEST_F(CheckerTest, AnUnknownKindIsRefused) {
-  Refuses(Bare(EventKind{200}), Operand::kVerb, "unknown event kind 200");
-}
+TEST_F(CheckerTest, AnUnknownKindIsRefused) { Refuses(Bare(EventKind{200}), Operand::kVerb, "unknown event kind 200"); }
 
 TEST_F(CheckerTest, ARefusedEventChangesNothing) {
   AcceptsAll(Lock(kMain, kM), Memory(EventKind::kAlloc, 100, 10));
-  Refuses(Lock(kOther, kM), Operand::kObject,
-          "lock #5 cannot be taken for writing: it is held for writing by T0");
+  Refuses(Lock(kOther, kM), Operand::kObject, "lock #5 cannot be taken for writing: it is held for writing by T0");
   EXPECT_FALSE(checker_.Holds(kOther, SyncId{kM}));
-  Refuses(Memory(EventKind::kAlloc, 105, 10), Operand::kMemory,
-          "0x69:10 overlaps the live allocation 0x64:10");
+  Refuses(Memory(EventKind::kAlloc, 105, 10), Operand::kMemory, "0x69:10 overlaps the live allocation 0x64:10");
   Accepts(Memory(EventKind::kAlloc, 110, 10));
   EXPECT_EQ(checker_.AllocatedBy(Addr{110}), 2u) << "refused events do not count";
 }
@@ -447,8 +429,7 @@ TEST(CheckerNamesTest, MessagesUseTheNamesOfTheTrace) {
   EXPECT_FALSE(checker.Check(Lock(Tid{0}, 0)).has_value());
   auto problem = checker.Check(Lock(Tid{1}, 0));
   ASSERT_TRUE(problem.has_value());
-  EXPECT_EQ(problem->message,
-            "lock 'queue.mutex' cannot be taken for writing: it is held for writing by 'main'");
+  EXPECT_EQ(problem->message, "lock 'queue.mutex' cannot be taken for writing: it is held for writing by 'main'");
 }
 
 }  // namespace

@@ -19,9 +19,7 @@ TEST(CompareTest, DifferencesAreFound) {
   const char* text = "threads A B\nA lock m\nA write x @f:1 !race(hb)\nA enter f\nA name \"n\"";
   Trace trace = Read(text);
   EXPECT_EQ(FirstDifference(trace, Read(text)), std::nullopt);
-  auto difference = [&](std::string_view other) {
-    return FirstDifference(trace, Read(other)).value_or("none");
-  };
+  auto difference = [&](std::string_view other) { return FirstDifference(trace, Read(other)).value_or("none"); };
   EXPECT_EQ(difference("threads A C\nA lock m\nA write x @f:1 !race(hb)\nA enter f\nA name \"n\""),
             "initial threads: number 1 differs");
   EXPECT_EQ(difference("threads A B\nB lock m\nA write x @f:1 !race(hb)\nA enter f\nA name \"n\""),

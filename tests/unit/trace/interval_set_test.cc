@@ -38,8 +38,7 @@ TEST(IntervalSetTest, ItHoldsWhatWasInserted) {
       uint64_t end = begin + 1 + random() % 8;
       set.Insert(begin, end);
       for (uint64_t number = begin; number < end; ++number) plain.insert(number);
-      for (uint64_t number = 0; number < 70; ++number)
-        ASSERT_EQ(set.Contains(number), plain.contains(number));
+      for (uint64_t number = 0; number < 70; ++number) ASSERT_EQ(set.Contains(number), plain.contains(number));
     }
   }
 }

@@ -63,8 +63,7 @@ TEST(TextReaderErrorsTest, UnknownWordsGetASuggestion) {
   EXPECT_EQ(ErrorOf("T Unlock m"), "1:3: unknown verb 'Unlock'; did you mean 'unlock'?");
   EXPECT_EQ(ErrorOf("T frobnicate m"), "1:3: unknown verb 'frobnicate'");
   EXPECT_EQ(ErrorOf("T xy m"), "1:3: unknown verb 'xy'");
-  EXPECT_EQ(ErrorOf("T " + std::string(50, 'v') + " m"),
-            "1:3: unknown verb '" + std::string(40, 'v') + "...'");
+  EXPECT_EQ(ErrorOf("T " + std::string(50, 'v') + " m"), "1:3: unknown verb '" + std::string(40, 'v') + "...'");
   EXPECT_EQ(ErrorOf("vars x 8"), "1:1: unknown declaration 'vars'; did you mean 'var'?");
   EXPECT_EQ(ErrorOf("thread A B"), "1:1: unknown declaration 'thread'; did you mean 'threads'?");
   EXPECT_EQ(ErrorOf("T load x aquire"), "1:10: unknown memory order 'aquire'; did you mean 'acquire'?");
@@ -165,18 +164,15 @@ TEST(TextReaderErrorsTest, DeclarationsAreInOrder) {
   EXPECT_EQ(ErrorOf("A read x\nthreads B"), "2:1: 'threads' must come before the first event");
   EXPECT_EQ(ErrorOf("threads A B A"), "1:13: thread 'A' is declared twice");
   EXPECT_EQ(ErrorOf("threads A var"), "1:11: 'var' begins a declaration and cannot name a thread");
-  EXPECT_EQ(ErrorOf("var x 8\nvar x 8"),
-            "2:5: 'x' is a variable since line 1, it cannot be declared as a variable");
+  EXPECT_EQ(ErrorOf("var x 8\nvar x 8"), "2:5: 'x' is a variable since line 1, it cannot be declared as a variable");
   EXPECT_EQ(ErrorOf("T read x\nbarrier x 2"),
             "2:9: 'x' is a variable since line 1, it cannot be declared as a barrier");
-  EXPECT_EQ(ErrorOf("T lock m\nvar m 2"),
-            "2:5: 'm' is a lock since line 1, it cannot be declared as a variable");
+  EXPECT_EQ(ErrorOf("T lock m\nvar m 2"), "2:5: 'm' is a lock since line 1, it cannot be declared as a variable");
 }
 
 TEST(TextReaderErrorsTest, DeclarationsHaveLimits) {
   EXPECT_EQ(ErrorOf("var x 0"), "1:7: expected a size from 1 to 1099511627776, not '0'");
-  EXPECT_EQ(ErrorOf("var x 1099511627777"),
-            "1:7: expected a size from 1 to 1099511627776, not '1099511627777'");
+  EXPECT_EQ(ErrorOf("var x 1099511627777"), "1:7: expected a size from 1 to 1099511627776, not '1099511627777'");
   EXPECT_EQ(ErrorOf("var x 8 align 3"), "1:15: an alignment is a power of two, not 3");
   EXPECT_EQ(ErrorOf("var x 8 align 0"), "1:15: expected an alignment from 1 to 1048576, not '0'");
   EXPECT_EQ(ErrorOf("var x 8 align 16 at 0x1008"), "1:21: address 0x1008 is not a multiple of 16");
@@ -202,10 +198,8 @@ TEST(TextReaderErrorsTest, TheAddressSpaceCanBeUsedUp) {
 }
 
 TEST(TextReaderErrorsTest, LimitsOfTheCallerHold) {
-  EXPECT_EQ(ErrorOf("T read x\nT read x\nT read x", Limits{.max_events = 2}),
-            "3:1: the trace has more than 2 events");
-  EXPECT_EQ(ErrorOf("T read x\nT commit r x", Limits{.max_events = 2}),
-            "2:1: the trace has more than 2 events");
+  EXPECT_EQ(ErrorOf("T read x\nT read x\nT read x", Limits{.max_events = 2}), "3:1: the trace has more than 2 events");
+  EXPECT_EQ(ErrorOf("T read x\nT commit r x", Limits{.max_events = 2}), "2:1: the trace has more than 2 events");
   EXPECT_EQ(ErrorOf("T read x\nT read x", Limits{.max_events = 2}), "no error");
   EXPECT_EQ(ErrorOf("T read xxxx", Limits{.max_line = 10}), "1:11: the line has more than 10 bytes");
   EXPECT_EQ(ErrorOf("threads A B\nvar x 8\nA read x", Limits{.max_declarations = 2}),
@@ -213,17 +207,13 @@ TEST(TextReaderErrorsTest, LimitsOfTheCallerHold) {
 }
 
 TEST(TextReaderErrorsTest, ANameIsOneKindOfThing) {
-  EXPECT_EQ(ErrorOf("T read x\nT lock x"),
-            "2:8: 'x' is a variable since line 1, it cannot be used as a lock");
+  EXPECT_EQ(ErrorOf("T read x\nT lock x"), "2:8: 'x' is a variable since line 1, it cannot be used as a lock");
   EXPECT_EQ(ErrorOf("T lock m\nT read m:4"), "2:8: 'm' is a lock since line 1, it cannot be used as memory");
-  EXPECT_EQ(ErrorOf("\nT signal h\nT post h"),
-            "3:8: 'h' is a signal since line 2, it cannot be used as a semaphore");
+  EXPECT_EQ(ErrorOf("\nT signal h\nT post h"), "3:8: 'h' is a signal since line 2, it cannot be used as a semaphore");
   EXPECT_EQ(ErrorOf("T notify c\nT wait c"),
             "2:8: 'c' is a condition variable since line 1, it cannot be used as a signal");
-  EXPECT_EQ(ErrorOf("barrier b 2\nT lock b"),
-            "2:8: 'b' is a barrier since line 1, it cannot be used as a lock");
-  EXPECT_EQ(ErrorOf("T post s\nT arrive s"),
-            "2:10: 's' is a semaphore since line 1, it cannot be used as a barrier");
+  EXPECT_EQ(ErrorOf("barrier b 2\nT lock b"), "2:8: 'b' is a barrier since line 1, it cannot be used as a lock");
+  EXPECT_EQ(ErrorOf("T post s\nT arrive s"), "2:10: 's' is a semaphore since line 1, it cannot be used as a barrier");
   EXPECT_EQ(ErrorOf("T alloc p 8\nT lock p"),
             "2:8: 'p' is an allocated block since line 1, it cannot be used as a lock");
   EXPECT_EQ(ErrorOf("T read x\nT alloc x 8"), "2:9: 'x' is a variable since line 1, it cannot be allocated");
@@ -237,8 +227,7 @@ TEST(TextReaderErrorsTest, BlocksAreAllocatedAndFreedInTurn) {
   EXPECT_EQ(ErrorOf("T alloc p 8\nT alloc p 8"), "2:9: block 'p' is allocated already");
   EXPECT_EQ(ErrorOf("T free p"), "1:8: block 'p' has not been allocated");
   EXPECT_EQ(ErrorOf("T alloc p 8\nT free p\nT free p"), "3:8: block 'p' has been freed already, on line 2");
-  EXPECT_EQ(ErrorOf("T alloc p 8 at 0x100\nT free 0x100:8\nT free p"),
-            "3:8: no live allocation begins at 0x100");
+  EXPECT_EQ(ErrorOf("T alloc p 8 at 0x100\nT free 0x100:8\nT free p"), "3:8: no live allocation begins at 0x100");
 }
 
 TEST(TextReaderErrorsTest, ABarrierIsDeclaredBeforeItIsUsed) {
@@ -269,12 +258,10 @@ TEST(TextReaderErrorsTest, ACommitHasPartsWithMemory) {
 
 TEST(TextReaderErrorsTest, PositionsAreWellFormed) {
   const std::string message = "1:10: a position is written @FILE:LINE or @FILE:LINE:COLUMN";
-  for (const char* position :
-       {"@", "@f", "@f:", "@f:x", "@:3", "@3", "@f:99999999999", "@\"f\"", "@\"f\"x:3"}) {
+  for (const char* position : {"@", "@f", "@f:", "@f:x", "@:3", "@3", "@f:99999999999", "@\"f\"", "@\"f\"x:3"}) {
     EXPECT_EQ(ErrorOf(std::string("T read x ") + position), message) << position;
   }
-  EXPECT_EQ(ErrorOf("T read x @" + std::string(4097, 'f') + ":1"),
-            "1:10: the file name has more than 4096 bytes");
+  EXPECT_EQ(ErrorOf("T read x @" + std::string(4097, 'f') + ":1"), "1:10: the file name has more than 4096 bytes");
 }
 
 TEST(TextReaderErrorsTest, ExpectationsAreWellFormed) {
@@ -287,31 +274,26 @@ TEST(TextReaderErrorsTest, ExpectationsAreWellFormed) {
   EXPECT_EQ(ErrorOf("T read x !miss: why"), "1:15: expected '(DETECTOR)' after '!miss'");
   EXPECT_EQ(ErrorOf("T read x !miss(hb)"), "1:19: expected ': REASON' after '!miss(...)'");
   EXPECT_EQ(ErrorOf("T read x !miss(hb):  "), "1:22: expected the reason why the race is missed");
-  EXPECT_EQ(ErrorOf("T read x !miss(hb): " + std::string(4097, 'w')),
-            "1:21: the reason has more than 4096 bytes");
+  EXPECT_EQ(ErrorOf("T read x !miss(hb): " + std::string(4097, 'w')), "1:21: the reason has more than 4096 bytes");
   EXPECT_EQ(ErrorOf("T read x !race(" + std::string(65, 'd') + ")"), "1:16: expected a detector's name");
   EXPECT_EQ(ErrorOf("var x 8 !race"), "1:9: expected the end of the line, not '!race'");
 }
 
 TEST(TextReaderErrorsTest, ExpectationsOfALineDoNotSpeakOfADetectorTwice) {
-  EXPECT_EQ(ErrorOf("T read x !race(hb) !norace(hb)"),
-            "1:20: this line already says what is expected of 'hb'");
-  EXPECT_EQ(ErrorOf("T read x !race !norace"),
-            "1:16: this line already says what is expected of every detector");
+  EXPECT_EQ(ErrorOf("T read x !race(hb) !norace(hb)"), "1:20: this line already says what is expected of 'hb'");
+  EXPECT_EQ(ErrorOf("T read x !race !norace"), "1:16: this line already says what is expected of every detector");
   std::string many = "T read x";
   std::string names = "a0";
   for (int i = 1; i <= 64; ++i) names += fmt::format(",a{}", i);
   for (int i = 0; i <= 16; ++i) many += fmt::format(" !race(d{})", i);
   EXPECT_EQ(ErrorOf(many), "1:176: an event has at most 16 expectations");
-  EXPECT_EQ(ErrorOf("T read x !race(" + names + ")"),
-            "1:10: an event names at most 64 detectors in its expectations");
+  EXPECT_EQ(ErrorOf("T read x !race(" + names + ")"), "1:10: an event names at most 64 detectors in its expectations");
 }
 
 // Errors of meaning come from TraceChecker; each part of an event has its place.
 
 TEST(TextReaderErrorsTest, ProblemsOfTheTraceArePointedAt) {
-  EXPECT_EQ(ErrorOf("A read x\nB read x"),
-            "2:1: thread 'B' does not exist: it is neither initial nor forked");
+  EXPECT_EQ(ErrorOf("A read x\nB read x"), "2:1: thread 'B' does not exist: it is neither initial nor forked");
   EXPECT_EQ(ErrorOf("A join B"), "1:8: thread 'B' does not exist: it is neither initial nor forked");
   EXPECT_EQ(ErrorOf("A fork B\nA fork B"), "2:8: thread 'B' exists already");
   EXPECT_EQ(ErrorOf("A end\nA read x"), "2:1: thread 'A' has ended");
@@ -319,17 +301,12 @@ TEST(TextReaderErrorsTest, ProblemsOfTheTraceArePointedAt) {
             "3:10: lock 'm' cannot be taken for writing: it is held for writing by 'A'");
   EXPECT_EQ(ErrorOf("A exit"), "1:3: thread 'A' is in no function that it could exit");
   EXPECT_EQ(ErrorOf("A load x release"), "1:10: a load is relaxed, acquire or seq_cst");
-  EXPECT_EQ(ErrorOf("A cas x release acquire fail\nA store x acquire"),
-            "2:11: a store is relaxed, release or seq_cst");
-  EXPECT_EQ(ErrorOf("A fence relaxed"),
-            "1:9: a relaxed fence does nothing: use acquire, release, acq_rel or seq_cst");
+  EXPECT_EQ(ErrorOf("A cas x release acquire fail\nA store x acquire"), "2:11: a store is relaxed, release or seq_cst");
+  EXPECT_EQ(ErrorOf("A fence relaxed"), "1:9: a relaxed fence does nothing: use acquire, release, acq_rel or seq_cst");
   EXPECT_EQ(ErrorOf("A load x:3 relaxed"), "1:8: an atomic access has 1, 2, 4, 8 or 16 bytes, not 3");
-  EXPECT_EQ(ErrorOf("var x 1048577\nA commit r y w x"),
-            "2:16: an access has 1 to 1048576 bytes, not 1048577");
-  EXPECT_EQ(ErrorOf("A alloc p 8\nA alloc q 8 at p"),
-            "2:9: 0x10000:8 overlaps the live allocation 0x10000:8");
-  EXPECT_EQ(ErrorOf("A read 0xffffffffffffffff:1"),
-            "1:8: 0xffffffffffffffff:1 goes past the end of the address space");
+  EXPECT_EQ(ErrorOf("var x 1048577\nA commit r y w x"), "2:16: an access has 1 to 1048576 bytes, not 1048577");
+  EXPECT_EQ(ErrorOf("A alloc p 8\nA alloc q 8 at p"), "2:9: 0x10000:8 overlaps the live allocation 0x10000:8");
+  EXPECT_EQ(ErrorOf("A read 0xffffffffffffffff:1"), "1:8: 0xffffffffffffffff:1 goes past the end of the address space");
   EXPECT_EQ(ErrorOf("barrier b 2\nA arrive b\nA leave b"),
             "3:3: thread 'A' cannot leave barrier 'b': 1 of 2 threads have arrived");
 }

@@ -233,8 +233,7 @@ TEST(TextReaderTest, VariablesGetFreshAlignedAddresses) {
 }
 
 TEST(TextReaderTest, AVariableMayBePlaced) {
-  Trace trace =
-      Read("var a 64\nvar b 4 at a+8\nvar c 4 at 0x500\nvar d 4 align 4 at 0x504\nvar e 2 at a\nT read b");
+  Trace trace = Read("var a 64\nvar b 4 at a+8\nvar c 4 at 0x500\nvar d 4 align 4 at 0x504\nvar e 2 at a\nT read b");
   EXPECT_EQ(trace.ranges[1].addr, Addr{0x10008});
   EXPECT_EQ(trace.ranges[2].addr, Addr{0x500});
   EXPECT_EQ(trace.ranges[3].addr, Addr{0x504});

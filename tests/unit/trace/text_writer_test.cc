@@ -105,8 +105,7 @@ TEST(TextWriterTest, WhatHasTwoSpellingsIsWrittenInOne) {
 
 TEST(TextWriterTest, ReadingWhatIsWrittenGivesTheSameTrace) {
   ExpectRoundTrip("T read x");
-  ExpectRoundTrip(
-      "threads A B C\nvar unused 8\nbarrier unused2 3\nC write y+2:3 !race\nA fork D\nvar late 4");
+  ExpectRoundTrip("threads A B C\nvar unused 8\nbarrier unused2 3\nC write y+2:3 !race\nA fork D\nvar late 4");
   ExpectRoundTrip("T commit r a b w c a:4 r d\nT commit w r:8 r w:8 w:4");
   ExpectRoundTrip("threads A B\nA tx-read x\nB commit r x\nA commit r y w z !norace");
   ExpectRoundTrip("T tx-read x @a:1\nT tx-write x @a:2 !race\nT commit r y");
@@ -116,14 +115,11 @@ TEST(TextWriterTest, ReadingWhatIsWrittenGivesTheSameTrace) {
 }
 
 TEST(TextWriterTest, VariablesAndBlocksInOnePlaceKeepTheirNames) {
-  ExpectRoundTrip(
-      "var s 64\nvar f 8 at s+8\nT read s\nT read f\nT read s+32\nT read s+4:8\nT read 0x1000c:8");
-  ExpectRoundTrip(
-      "T alloc p 8\nT read p\nT free p\nT read p\nT alloc p 4\nT read p\nT free 0x10000:4\nT alloc p 80");
+  ExpectRoundTrip("var s 64\nvar f 8 at s+8\nT read s\nT read f\nT read s+32\nT read s+4:8\nT read 0x1000c:8");
+  ExpectRoundTrip("T alloc p 8\nT read p\nT free p\nT read p\nT alloc p 4\nT read p\nT free 0x10000:4\nT alloc p 80");
   ExpectRoundTrip("T alloc p 8\nT free p\nT alloc q 8 at p\nT read q\nT read p+2\nT free q\nT alloc p 8");
   ExpectRoundTrip("var x 8 at 0x100\nT alloc p 8 at 0x100\nT write x");
-  ExpectRoundTrip(
-      "var x 8 at 0x100\nvar y 8 at 0x100\nT alloc 0x100:8\nT free 0x100:8\nT alloc 0x100:8\nT write x");
+  ExpectRoundTrip("var x 8 at 0x100\nvar y 8 at 0x100\nT alloc 0x100:8\nT free 0x100:8\nT alloc 0x100:8\nT write x");
 }
 
 TEST(TextWriterTest, ATransactionTooLongForALineIsWrittenInPieces) {
@@ -221,8 +217,7 @@ Event RandomEvent(std::mt19937& random) {
     case EventKind::kIgnoreWritesEnd:
       return Event::OnThread(kind, thread);
     default: {
-      bool atomic =
-          kind == EventKind::kAtomicLoad || kind == EventKind::kAtomicStore || kind == EventKind::kAtomicRmw;
+      bool atomic = kind == EventKind::kAtomicLoad || kind == EventKind::kAtomicStore || kind == EventKind::kAtomicRmw;
       MemoryOrder order{static_cast<uint8_t>(atomic ? below(5) : 0)};
       return Event::OnMemory(kind, thread, Addr{0x1000 + 4 * below(40)}, uint64_t{1} << below(5), order);
     }
