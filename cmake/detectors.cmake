@@ -3,6 +3,7 @@
 #   generated/detectors/analyze_NAME.cc   the offline replayer with that detector, a translation unit each
 #   generated/detectors/inprocess_NAME.cc the detector with the runtime's memory policy, for the symbol check
 #   generated/detectors/list.inc          REDFLAG_DETECTOR lines for the preprocessor
+#   generated/detectors/all.h             all headers
 #   generated/detectors/typed_list.h      all of them as a type list, for typed tests
 
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/detectors/list.def)
@@ -33,3 +34,4 @@ endif()
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/detectors/list.inc CONTENT "${list_inc}" @ONLY)
 list(JOIN DETECTOR_TYPES ", " DETECTOR_TYPES)
 configure_file(cmake/typed_list.h.in ${PROJECT_BINARY_DIR}/generated/detectors/typed_list.h @ONLY)
+configure_file(cmake/all.h.in ${PROJECT_BINARY_DIR}/generated/detectors/all.h @ONLY)

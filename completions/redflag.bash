@@ -14,7 +14,7 @@ _redflag() {
   # `--color=auto` arrives as three words.
   if [[ $cur == = ]]; then
     cur=''
-  elif [[ $prev == = && COMP_CWORD -ge 2 ]]; then
+  elif [[ $prev == = && $COMP_CWORD -ge 2 ]]; then
     prev=${COMP_WORDS[COMP_CWORD-2]}
   fi
 

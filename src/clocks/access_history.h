@@ -20,28 +20,11 @@
 #include <cstdint>
 
 #include "base/arena.h"
-#include "base/ids.h"
 #include "clocks/epoch.h"
-#include "clocks/vector_clock.h"
+#include "clocks/history_entry.h"
 #include "events/access.h"
 
 namespace redflag {
-
-// One remembered access. `bytes` are those for which it still counts; none: the entry is empty.
-struct HistoryEntry {
-  Epoch epoch = kNoEpoch;
-  ContextId context = kNoContext;
-  LocksetId locks = kEmptyLockset;
-  ByteMask bytes = kNoBytes;
-  AccessKind kind{};
-  AccessOrigin origin{};
-
-  bool SameAccess(const HistoryEntry& other) const {
-    return epoch == other.epoch && kind == other.kind && context == other.context && locks == other.locks &&
-           origin == other.origin;
-  }
-};
-static_assert(sizeof(HistoryEntry) == 24);
 
 template <class Mem>
 class AccessHistory {
@@ -66,8 +49,8 @@ class AccessHistory {
 
   // Calls visit(entry) for each remembered access that conflicts with `access` on some byte and is not known
   // to `clock`. Not ordered, conflicting: a race.
-  template <class Visitor>
-  void ForEachRace(const VectorClock<Mem>& clock, const HistoryEntry& access, Visitor visit) const {
+  template <class Clock, class Visitor>
+  void ForEachRace(const Clock& clock, const HistoryEntry& access, Visitor visit) const {
     const auto look = [&](const HistoryEntry& entry) {
       if (Any(entry.bytes & access.bytes) && Conflicts(entry.kind, access.kind) && !clock.Knows(entry.epoch)) {
         visit(entry);
@@ -83,7 +66,8 @@ class AccessHistory {
   }
 
   // Remembers `access`, which raced with nothing on its bytes, and drops what it covers.
-  void Record(Arena<Mem>& arena, const VectorClock<Mem>& clock, const HistoryEntry& access) {
+  template <class Clock>
+  void Record(Arena<Mem>& arena, const Clock& clock, const HistoryEntry& access) {
     if (many_ == nullptr) {
       if (RecordAmongFew(clock, access)) return;
       Spread(arena);
@@ -201,9 +185,10 @@ class AccessHistory {
   }
 
   // False if there is no room; what the access covers is dropped in any case.
-  bool RecordAmongFew(const VectorClock<Mem>& clock, const HistoryEntry& access) {
+  template <class Clock>
+  bool RecordAmongFew(const Clock& clock, const HistoryEntry& access) {
     for (HistoryEntry& entry : few_) {
-      if (Covers(access.kind, entry.kind) && clock.Knows(entry.epoch)) {
+      if (Any(entry.bytes & access.bytes) && Covers(access.kind, entry.kind) && clock.Knows(entry.epoch)) {
         entry.bytes = entry.bytes & ~access.bytes;
       }
     }
@@ -211,19 +196,18 @@ class AccessHistory {
   }
 
   bool PlaceAmongFew(const HistoryEntry& access) {
+    HistoryEntry* free = nullptr;
     for (HistoryEntry& entry : few_) {
-      if (Any(entry.bytes) && entry.SameAccess(access)) {
+      if (!Any(entry.bytes)) {
+        if (free == nullptr) free = &entry;
+      } else if (entry.SameAccess(access)) {
         entry.bytes = entry.bytes | access.bytes;
         return true;
       }
     }
-    for (HistoryEntry& entry : few_) {
-      if (!Any(entry.bytes)) {
-        entry = access;
-        return true;
-      }
-    }
-    return false;
+    if (free == nullptr) return false;
+    *free = access;
+    return true;
   }
 
   // A write raced with nothing, so it is ordered after everything and covers everything. Any other access

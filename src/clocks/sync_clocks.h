@@ -41,7 +41,8 @@ class ThreadClock {
 
   const VectorClock<Mem>& clock() const { return clock_; }
   Epoch epoch() const { return MakeEpoch(slot_, now_); }
-  bool Knows(Epoch epoch) const { return clock_.Knows(epoch); }
+  // A thread knows its own past, and that of whoever had its slot before, without looking it up.
+  bool Knows(Epoch epoch) const { return SlotOf(epoch) == slot_ || clock_.Knows(epoch); }
 
   // Begins at `first`, knowing what its creator knows. Fences of the creator are not the child's: "sequenced
   // before" does not reach across threads.

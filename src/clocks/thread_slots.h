@@ -50,7 +50,7 @@ class ThreadSlots {
     ended_.Push(SlotOf(last));
   }
 
-  // Whose access is labelled `epoch`? For reports.
+  // Whose access is labelled `epoch`? For reports. kNoThread if at least 512 threads had the slot since.
   Tid OwnerOf(Epoch epoch) {
     ScopedLock guard(lock_);
     const Tenancy* tenancy = slots_[Raw(SlotOf(epoch))].tenancies;
@@ -65,6 +65,9 @@ class ThreadSlots {
   // How many ended slots are looked at before a new one is made: keeps thread creation cheap.
   static constexpr size_t kSlotsTried = 16;
 
+  // How many owners of a slot are remembered, so that a program may create threads for ever.
+  static constexpr uint32_t kTenanciesKept = 1024;
+
   // Who owned a slot from which time on; newest first.
   struct Tenancy {
     Tenancy* earlier;
@@ -73,14 +76,29 @@ class ThreadSlots {
   };
   struct SlotState {
     Tenancy* tenancies = nullptr;
+    uint32_t tenancy_count = 0;
     Time last = kNever;
   };
 
   Epoch Occupy(Slot slot, Tid thread, Time first) {
+    SlotState& state = slots_[Raw(slot)];
     auto* tenancy = arena_.template New<Tenancy>();
-    *tenancy = Tenancy{.earlier = slots_[Raw(slot)].tenancies, .first = first, .thread = thread};
-    slots_[Raw(slot)].tenancies = tenancy;
+    *tenancy = Tenancy{.earlier = state.tenancies, .first = first, .thread = thread};
+    state.tenancies = tenancy;
+    if (++state.tenancy_count > kTenanciesKept) ForgetOlderHalf(state);
     return MakeEpoch(slot, first);
+  }
+
+  void ForgetOlderHalf(SlotState& state) {
+    Tenancy* last = state.tenancies;
+    for (uint32_t kept = 1; kept < kTenanciesKept / 2; ++kept) last = last->earlier;
+    for (Tenancy* old = last->earlier; old != nullptr;) {
+      Tenancy* earlier = old->earlier;
+      arena_.Delete(old);
+      old = earlier;
+    }
+    last->earlier = nullptr;
+    state.tenancy_count = kTenanciesKept / 2;
   }
 
   typename Mem::Lock lock_;

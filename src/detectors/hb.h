@@ -20,6 +20,7 @@
 #include "base/arena.h"
 #include "clocks/access_history.h"
 #include "clocks/commit_clocks.h"
+#include "clocks/history_entry.h"
 #include "clocks/lockset.h"
 #include "clocks/sync_clocks.h"
 #include "clocks/thread_slots.h"
@@ -244,8 +245,8 @@ class Hb {
     // [TS 4.1 race]: conflicting, and not ordered.
     mine.locks = t.held.id();
     ByteMask raced = kNoBytes;
-    cell.history.ForEachRace(t.clock.clock(), mine, [&](const HistoryEntry& earlier) {
-      if (!Any(raced)) BeginRecord(record, t, access.granule, mine);
+    cell.history.ForEachRace(t.clock, mine, [&](const HistoryEntry& earlier) {
+      if (!Any(raced)) record.Begin(access, RecordOf(t.tid, mine, kAllBytes));
       raced = raced | (earlier.bytes & mine.bytes);
       record.AddEarlier(RecordOf(slots_.OwnerOf(earlier.epoch), earlier, mine.bytes));
     });
@@ -259,7 +260,7 @@ class Hb {
     // [TS 4.2 l.6-9], [HB atomic]
     if (Any(mine.bytes)) {
       ++t.counts[RuleOf(access.kind)];
-      cell.history.Record(arena_, t.clock.clock(), mine);
+      cell.history.Record(arena_, t.clock, mine);
       if (cell.history.is_spread()) ++t.counts[kSpread];
     }
     return raced;
@@ -299,23 +300,6 @@ class Hb {
   static constexpr Rule RuleOf(AccessKind kind) {
     constexpr Rule kByKind[] = {kAtomicRead, kRead, kAtomicWrite, kWrite};
     return kByKind[Raw(kind)];
-  }
-
-  static AccessRecord RecordOf(Tid thread, const HistoryEntry& entry, ByteMask bytes) {
-    return AccessRecord{.thread = thread,
-                        .context = entry.context,
-                        .locks = entry.locks,
-                        .bytes = entry.bytes & bytes,
-                        .kind = entry.kind,
-                        .origin = entry.origin};
-  }
-
-  static void BeginRecord(RaceRecord& record, Thread& t, Addr granule, const HistoryEntry& mine) {
-    record.granule = granule;
-    record.granules = 1;
-    record.access = RecordOf(t.tid, mine, kAllBytes);
-    record.bytes = kNoBytes;
-    record.earlier_count = record.earlier_total = 0;
   }
 
   Arena<Mem> arena_;  // first: everything below lives in it

@@ -49,9 +49,10 @@ constexpr bool Covers(AccessKind strong, AccessKind weak) { return (Raw(weak) & 
 // What the program was doing; the conflict rules do not depend on it, reports do.
 enum class AccessOrigin : uint8_t { kProgram, kTransaction, kAlloc, kFree };
 
-// An access to bytes of one granule.
+// An access to bytes of one granule, or alike to the bytes of several consecutive ones (a free of untouched memory).
 struct Access {
   Addr granule{};
+  uint64_t granules = 1;
   Addr object{};             // for detectors that keep a cell for each object: the object that holds the bytes ...
   uint64_t object_size = 0;  // ... and its size
   ByteMask bytes{};

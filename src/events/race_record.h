@@ -37,6 +37,15 @@ struct RaceRecord {
   uint32_t reserved2 = 0;
   AccessRecord earlier[kMaxEarlier];
 
+  // Starts a record of a race that this access completes; `mine` is the access as it will be shown.
+  void Begin(const Access& completing, const AccessRecord& mine) {
+    granule = completing.granule;
+    granules = completing.granules;
+    access = mine;
+    bytes = kNoBytes;
+    earlier_count = earlier_total = 0;
+  }
+
   void AddEarlier(const AccessRecord& record) {
     ++earlier_total;
     if (earlier_count < kMaxEarlier) earlier[earlier_count++] = record;

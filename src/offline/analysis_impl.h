@@ -9,11 +9,14 @@
 
 namespace redflag {
 
+// With the locks of the trace, in the order of the set.
 template <class D>
-void NoteLockset(D& detector, LocksetId id, std::vector<std::vector<HeldLock>>& locksets) {
+void NoteLockset(Replay<D>& replay, LocksetId id, std::vector<std::vector<HeldLock>>& locksets) {
   if (locksets.size() <= Raw(id)) locksets.resize(Raw(id) + 1);
-  const LocksetView view = detector.locksets().View(id);
-  locksets[Raw(id)].assign(view.begin(), view.end());
+  if (!locksets[Raw(id)].empty()) return;
+  for (const HeldLock held : replay.detector().locksets().View(id)) {
+    locksets[Raw(id)].push_back(MakeHeldLock(replay.OriginalLock(LockOf(held)), ModeOf(held)));
+  }
 }
 
 template <class D>
@@ -34,9 +37,9 @@ Analysis AnalyzeWith(const Trace& trace, const Progress& progress) {
                     .events = trace.events.size(),
                     .memory = replay.MemoryInUse()};
   for (const RaceRecord& race : analysis.races) {
-    NoteLockset(replay.detector(), race.access.locks, analysis.locksets);
+    NoteLockset(replay, race.access.locks, analysis.locksets);
     for (uint32_t i = 0; i < race.earlier_count; ++i) {
-      NoteLockset(replay.detector(), race.earlier[i].locks, analysis.locksets);
+      NoteLockset(replay, race.earlier[i].locks, analysis.locksets);
     }
   }
   const auto counts = replay.TotalCounts();

@@ -63,6 +63,11 @@ class Replay {
     return total;
   }
 
+  // The lock of the trace that a lock in a record stands for.
+  SyncId OriginalLock(SyncId lock) const {
+    return Raw(lock) < kFirstRenamed ? lock : originals_[Raw(lock) - kFirstRenamed];
+  }
+
   // `index` is the event's place in the stream; it must fit the 32 bits of a ContextId.
   void Step(const Event& event, uint64_t index) {
     index_ = index;
@@ -131,6 +136,7 @@ class Replay {
       case EventKind::kLockCreate:
       case EventKind::kLockDestroy:
         SyncPlace(event.sync()).reset();
+        Rename(event.sync());
         return;
       case EventKind::kThreadName:
       case EventKind::kFunctionEnter:
@@ -178,6 +184,18 @@ class Replay {
     return *place;
   }
 
+  // A lock that was created or destroyed is another lock: detectors know it by a new name.
+  static constexpr uint32_t kFirstRenamed = 1u << 30;
+  void Rename(SyncId lock) {
+    names_[lock] = SyncId{kFirstRenamed + static_cast<uint32_t>(originals_.size())};
+    originals_.push_back(lock);
+  }
+  SyncId NameOf(SyncId lock) const {
+    if (names_.empty()) return lock;
+    const auto name = names_.find(lock);
+    return name == names_.end() ? lock : name->second;
+  }
+
   ContextId Here() const { return ContextId(static_cast<uint32_t>(index_)); }
 
   // ---- Accesses ----
@@ -185,7 +203,7 @@ class Replay {
   void PlainAccess(const Event& event) {
     const AccessKind kind = event.kind == EventKind::kWrite ? AccessKind::kWrite : AccessKind::kRead;
     ThreadState& thread = ThreadOf(event);
-    TakePublished(thread, event.addr, event.size, kind);
+    if (!published_.empty()) TakePublished(thread, event.addr, event.size, kind);
     AccessRange(thread, event.addr, event.size, kind, AccessOrigin::kProgram);
   }
 
@@ -210,27 +228,35 @@ class Replay {
 
   void AccessRange(ThreadState& thread, Addr addr, uint64_t size, AccessKind kind, AccessOrigin origin) {
     if (IsIgnored(thread, kind)) return;
-    ForEachGranule(addr, size, [&](Addr granule, ByteMask bytes) {
+    if ((Raw(addr) & (kGranule - 1)) + size <= kGranule) {  // nearly all accesses
+      AccessGranule(thread, GranuleOf(addr), MaskOf(addr, size), kind, origin);
+      return;
+    }
+    ForEachGranule(addr, size,
+                   [&](Addr granule, ByteMask bytes) { AccessGranule(thread, granule, bytes, kind, origin); });
+  }
+
+  void AccessGranule(ThreadState& thread, Addr granule, ByteMask bytes, AccessKind kind, AccessOrigin origin) {
+    if (!benign_.empty()) {
       bytes = WithoutBenign(granule, bytes);
       if (!Any(bytes)) return;
-      cells_.ForBytes(granule, bytes, [&](Cell& cell, ByteMask part, Addr object, uint64_t object_size) {
-        AccessCell(thread, cell,
-                   Access{.granule = granule,
-                          .object = object,
-                          .object_size = object_size,
-                          .bytes = part,
-                          .kind = kind,
-                          .origin = origin,
-                          .context = Here()},
-                   1);
-      });
+    }
+    cells_.ForBytes(granule, bytes, [&](Cell& cell, ByteMask part, Addr object, uint64_t object_size) {
+      AccessCell(thread, cell,
+                 Access{.granule = granule,
+                        .granules = 1,
+                        .object = object,
+                        .object_size = object_size,
+                        .bytes = part,
+                        .kind = kind,
+                        .origin = origin,
+                        .context = Here()});
     });
   }
 
-  void AccessCell(ThreadState& thread, Cell& cell, const Access& access, uint64_t granules) {
+  void AccessCell(ThreadState& thread, Cell& cell, const Access& access) {
     if (!Any(detector_.OnAccess(thread.state, cell, access, record_))) return;
     record_.event = index_;
-    record_.granules = granules;
     races_.push_back(record_);
   }
 
@@ -247,10 +273,10 @@ class Replay {
   void LockOrUnlock(const Event& event) {
     ThreadState& thread = ThreadOf(event);
     if (event.kind == EventKind::kLock) {
-      if (thread.state.held.Acquire(event.sync(), event.mode)) {
+      if (thread.state.held.Acquire(NameOf(event.sync()), event.mode)) {
         detector_.OnLock(thread.state, SyncOf(event), event.mode);
       }
-    } else if (thread.state.held.Release(event.sync(), event.mode)) {
+    } else if (thread.state.held.Release(NameOf(event.sync()), event.mode)) {
       detector_.OnUnlock(thread.state, SyncOf(event), event.mode);
     }
   }
@@ -336,13 +362,13 @@ class Replay {
                    [&](Cell& cell, Addr granule, ByteMask bytes, uint64_t granules, Addr object, uint64_t object_size) {
                      AccessCell(thread, cell,
                                 Access{.granule = granule,
+                                       .granules = granules,
                                        .object = object,
                                        .object_size = object_size,
                                        .bytes = bytes,
                                        .kind = AccessKind::kWrite,
                                        .origin = AccessOrigin::kFree,
-                                       .context = Here()},
-                                granules);
+                                       .context = Here()});
                    });
     });
     BeginLifetime(event, AccessOrigin::kFree);
@@ -359,7 +385,7 @@ class Replay {
   }
 
   void TakePublished(ThreadState& thread, Addr addr, uint64_t size, AccessKind kind) {
-    if (published_.empty() || IsIgnored(thread, kind)) return;
+    if (IsIgnored(thread, kind)) return;
     published_.ForEach(addr, size,
                        [&](Addr, Addr, std::shared_ptr<Sync>& sync) { detector_.OnAcquire(thread.state, *sync); });
   }
@@ -369,6 +395,8 @@ class Replay {
   AtomicTable<D> atomics_;
   std::vector<std::unique_ptr<ThreadState>> threads_;  // by Tid; null once joined
   std::vector<std::unique_ptr<Sync>> syncs_;           // by SyncId
+  std::unordered_map<SyncId, SyncId> names_;           // of locks that are not known by their own id any more
+  std::vector<SyncId> originals_;                      // by name, from kFirstRenamed on
   std::unordered_map<SyncId, Barrier> barriers_;
   IntervalList<int> benign_;
   IntervalList<std::shared_ptr<Sync>> published_;

@@ -28,6 +28,7 @@ struct Access {
   bool writes;
   bool atomic;
   bool benign;  // races with nothing; is ordered like any other
+  bool birth = false;
 };
 
 struct Mention {
@@ -224,7 +225,9 @@ void Memory::StartLifetime(size_t index, const Event& range) {
     ++cells_[cell].lifetime;
     cells_[cell].benign = false;
   }
+  const size_t before = accesses.size();
   AddAccess(index, range, /*writes=*/true, /*atomic=*/false);
+  for (size_t access = before; access < accesses.size(); ++access) accesses[access].birth = true;
 }
 
 // Program order ([intro.races]/10.1, TSan 4.1), fork and join ([thread.thread.constr],
@@ -250,7 +253,7 @@ void HappensBefore::AddThreads(const Events& events) {
 // [thread.mutex.requirements.mutex], [thread.sharedmutex.requirements], TSan 4.4.1: every unlock is ordered
 // before every later lock of the same lock, unless both are shared. Of a re-entrant lock only the outermost
 // pair counts. The creation or destruction of a lock separates what is before it from what is after it.
-void HappensBefore::AddLocks(const Events& events) {
+void HappensBefore::AddLocks(const Events& events, LockArcs locks) {
   const auto same_lock = [&events](size_t a, size_t b) { return events[a].object == events[b].object; };
   const auto times_held = [&](size_t index) {
     int held = 0;
@@ -262,10 +265,21 @@ void HappensBefore::AddLocks(const Events& events) {
     return held;
   };
 
+  // The annotation belongs to the lock that was there when it was made.
+  const auto counts = [&](size_t index) {
+    if (locks == LockArcs::kAll) return true;
+    for (size_t i = index; i-- > 0;) {
+      if (events[i].kind == EventKind::kPureHbMutex && same_lock(i, index)) return true;
+      const bool separates = events[i].kind == EventKind::kLockCreate || events[i].kind == EventKind::kLockDestroy;
+      if (separates && same_lock(i, index)) return false;
+    }
+    return false;
+  };
+
   std::vector<bool> outermost(events.size());
   for (size_t index = 0; index < events.size(); ++index) {
-    if (events[index].kind == EventKind::kLock) outermost[index] = times_held(index) == 0;
-    if (events[index].kind == EventKind::kUnlock) outermost[index] = times_held(index) == 1;
+    if (events[index].kind == EventKind::kLock) outermost[index] = times_held(index) == 0 && counts(index);
+    if (events[index].kind == EventKind::kUnlock) outermost[index] = times_held(index) == 1 && counts(index);
   }
 
   for (size_t lock = 0; lock < events.size(); ++lock) {
@@ -405,12 +419,12 @@ void HappensBefore::Close(size_t events) {
   }
 }
 
-HappensBefore::HappensBefore(const Trace& trace) : HappensBefore(trace, Memory(trace)) {}
+HappensBefore::HappensBefore(const Trace& trace, LockArcs locks) : HappensBefore(trace, Memory(trace), locks) {}
 
-HappensBefore::HappensBefore(const Trace& trace, const Memory& memory)
+HappensBefore::HappensBefore(const Trace& trace, const Memory& memory, LockArcs locks)
     : words_((trace.events.size() + 63) / 64), rows_(trace.events.size() * words_) {
   AddThreads(trace.events);
-  AddLocks(trace.events);
+  AddLocks(trace.events, locks);
   AddSignals(trace.events);
   AddBarriers(trace.events);
   AddAtomics(trace.events, memory);
@@ -438,6 +452,22 @@ std::vector<uint64_t> Maximal(const std::vector<uint64_t>& events, const Happens
 }
 
 }  // namespace
+
+std::vector<ByteAccess> AccessesOf(const Trace& trace) {
+  const Memory memory(trace);
+  std::vector<ByteAccess> accesses;
+  for (const Access& access : memory.accesses) {
+    accesses.push_back({.begin = memory.bounds[access.place.cell],
+                        .end = memory.bounds[access.place.cell + 1],
+                        .lifetime = access.place.lifetime,
+                        .event = access.event,
+                        .writes = access.writes,
+                        .atomic = access.atomic,
+                        .benign = access.benign,
+                        .birth = access.birth});
+  }
+  return accesses;
+}
 
 std::vector<FirstRace> FindRaces(const Trace& trace) {
   Memory memory(trace);

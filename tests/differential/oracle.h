@@ -31,13 +31,32 @@ struct FirstRace {
 // Sorted by (event, byte).
 std::vector<FirstRace> FindRaces(const Trace& trace);
 
+// An access to bytes that all events of the trace treat alike, for transcriptions of the papers' algorithms.
+struct ByteAccess {
+  uint64_t begin = 0;  // the bytes [begin, end)
+  uint64_t end = 0;
+  uint64_t lifetime = 0;  // of these bytes: how many have begun before
+  uint64_t event = 0;
+  bool writes = false;
+  bool atomic = false;
+  bool benign = false;  // no report is wanted
+  bool birth = false;   // the write that begins the lifetime
+};
+
+// In the order of the trace, without those that the program asks to ignore.
+std::vector<ByteAccess> AccessesOf(const Trace& trace);
+
+// Which locks order the critical sections they guard: all (TSan 4.4.1), or only those that are annotated to
+// (TSan 5, ANNOTATE_PURE_HAPPENS_BEFORE_MUTEX) when they are taken or released.
+enum class LockArcs { kAll, kAnnotated };
+
 class Memory;  // which event touches which byte in which lifetime; see oracle.cc
 
 // The happens-before relation over the events of a trace, named by their indices.
 class HappensBefore {
  public:
-  explicit HappensBefore(const Trace& trace);
-  HappensBefore(const Trace& trace, const Memory& memory);
+  explicit HappensBefore(const Trace& trace, LockArcs locks = LockArcs::kAll);
+  HappensBefore(const Trace& trace, const Memory& memory, LockArcs locks = LockArcs::kAll);
 
   // Event a happens before event b. Irreflexive; every arc points forward in the trace.
   bool Ordered(size_t a, size_t b) const { return a < b && (rows_[b * words_ + a / 64] >> (a % 64) & 1) != 0; }
@@ -47,7 +66,7 @@ class HappensBefore {
 
   void AddArc(size_t a, size_t b) { rows_[b * words_ + a / 64] |= uint64_t{1} << (a % 64); }
   void AddThreads(const Events& events);
-  void AddLocks(const Events& events);
+  void AddLocks(const Events& events, LockArcs locks);
   void AddSignals(const Events& events);
   void AddBarriers(const Events& events);
   void AddAtomics(const Events& events, const Memory& memory);

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
+
+#include "clocks/vector_clock.h"
 
 namespace redflag {
 namespace {

@@ -54,6 +54,9 @@ TEST_F(ThreadSlotsTest, AMillionShortThreadsNeedOneSlot) {
     creator_.Set(SlotOf(first), TimeOf(first));
   }
   EXPECT_EQ(slots_.size(), 1u);
+  EXPECT_LT(arena_.in_use(), size_t{100'000}) << "and remember only the latest owners";
+  EXPECT_EQ(slots_.OwnerOf(MakeEpoch(Slot{0}, Time{999'900})), Tid{999'899});
+  EXPECT_EQ(slots_.OwnerOf(MakeEpoch(Slot{0}, Time{5})), kNoThread);
 }
 
 }  // namespace

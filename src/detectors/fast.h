@@ -1,0 +1,20 @@
+// fast: hybrid, with every line of 64 bytes ignored until a second thread touches it (ThreadSanitizer 4.4.2). Cheaper, and
+// silent about initialization; misses races with what the first thread did before the line was shared.
+// docs/algorithms/fast.md.
+//
+// Notation and rules: detectors/hybrid.h; the line's first thread is HybridCore::Line::first.
+#pragma once
+
+#include "detectors/hybrid.h"
+
+namespace redflag {
+
+template <class Mem>
+class Fast : public HybridCore<Mem, true> {
+ public:
+  using HybridCore<Mem, true>::HybridCore;
+  static constexpr const char* kName = "fast";
+  static constexpr const char* kSummary = "hybrid that ignores memory until a second thread comes";
+};
+
+}  // namespace redflag

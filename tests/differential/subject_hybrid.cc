@@ -1,0 +1,41 @@
+// hybrid must equal the transcription of its paper, with the paper's limit on segment sets and without; and without a
+// limit it must report every byte that really races, no later than the race is complete (docs/algorithms/hybrid.md).
+#include "base/mem.h"
+#include "detectors/hybrid.h"
+#include "tests/differential/compare_reports.h"
+#include "tests/differential/oracle.h"
+#include "tests/differential/reference_hybrid.h"
+#include "tests/differential/subject.h"
+
+namespace redflag {
+namespace {
+
+struct Unlimited : Hybrid<PlainMem> {
+  Unlimited() : Hybrid<PlainMem>(HybridOptions{.segment_set_limit = 0}) {}
+};
+struct Tight : Hybrid<PlainMem> {
+  Tight() : Hybrid<PlainMem>(HybridOptions{.segment_set_limit = 2}) {}
+};
+
+std::optional<std::string> ReportsWhatRaces(const Trace& trace, const ReportSet& reports) {
+  for (const oracle::FirstRace& race : oracle::FindRaces(trace)) {
+    bool found = false;
+    for (const auto& [event, byte] : reports) found |= byte == race.byte && event <= race.event;
+    if (!found) return "hybrid does not report what races at event " + std::to_string(race.event);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> CompareHybrid(const Trace& trace) {
+  if (auto wrong = Difference(ReportsOf<Hybrid<PlainMem>>(trace), HybridReference(trace, false, 4).Run())) return wrong;
+  if (auto wrong = Difference(ReportsOf<Tight>(trace), HybridReference(trace, false, 2).Run()))
+    return "limit 2: " + *wrong;
+  const ReportSet unlimited = ReportsOf<Unlimited>(trace);
+  if (auto wrong = Difference(unlimited, HybridReference(trace, false, 0).Run())) return "no limit: " + *wrong;
+  return ReportsWhatRaces(trace, unlimited);
+}
+
+const RegisterSubject kHybrid{"hybrid", CompareHybrid};
+
+}  // namespace
+}  // namespace redflag
