@@ -35,7 +35,7 @@ define configure
 @cmake --preset $(1) >build/$(1)/configure.log 2>&1 || { cat build/$(1)/configure.log; exit 1; }
 endef
 define build
-$(call heading,build $(1) $(2))
+$(call heading,$(strip build $(1) $(2)))
 $(call configure,$(1))
 @cmake --build --preset $(1) -j $(JOBS) $(2:%=--target %) $$([[ -t 1 ]] || echo -- --quiet)
 endef
@@ -95,8 +95,8 @@ ctest-slow: build-release
 .PHONY: bench
 bench: build-release ## Measure
 	$(call heading,bench)
-	@if [[ -x build/release/bench/redflag_bench ]]; then build/release/bench/redflag_bench; \
-	else echo 'there are no benchmarks in this build'; fi
+	@ran=0; for bench in build/release/bench/*_bench; do if [[ -x $$bench ]]; then ran=1; $$bench || exit 1; fi; done; \
+	if [[ $$ran -eq 0 ]]; then echo 'bench: there is nothing in build/release/bench' >&2; exit 1; fi
 
 .PHONY: install
 install: command ## Install into PREFIX (below DESTDIR if given)

@@ -11,3 +11,5 @@ set(CMAKE_SYSTEM_PROCESSOR ${REDFLAG_CROSS})
 set(CMAKE_CXX_COMPILER ${REDFLAG_CROSS}-linux-gnu-g++)
 set(CMAKE_CXX_COMPILER_TARGET ${REDFLAG_CROSS}-linux-gnu)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${REDFLAG_CROSS};-L;/usr/${REDFLAG_CROSS}-linux-gnu)
+# Header-only libraries are found where the machine's own are.
+list(APPEND CMAKE_PREFIX_PATH /usr/lib/${host}-linux-gnu/cmake)

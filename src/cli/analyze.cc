@@ -1,6 +1,7 @@
 // redflag analyze: recorded runs through one or more detectors.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "offline/analysis.h"
+#include "offline/comparison.h"
 #include "offline/expectations.h"
 #include "offline/trace_reports.h"
 #include "report/json.h"
@@ -43,7 +45,8 @@ constexpr const char* kFooter = R"(TRACE is a text trace (docs/trace-format.md);
 Examples:
   redflag analyze run.trace                 the default detector (hb), reports as text
   redflag analyze -d hb -d null run.trace   two detectors, one after the other
-  redflag analyze -d all --stats run.trace  every detector, with how often each of its rules applied
+  redflag analyze -d all run.trace          every detector, and a table of who says what and why they differ
+  redflag analyze --stats run.trace         also how often each rule of the detector applied
   redflag analyze --json run.trace          one JSON document on standard output
   redflag analyze --check tests/*.trace     does each detector do what `!race` marks in the traces say?
 
@@ -158,6 +161,58 @@ Json ToJson(const Trace& trace, const Outcome& outcome, const Options& options) 
   return json;
 }
 
+// Only with two or more detectors that report.
+std::vector<Opinion> OpinionsOf(const std::vector<Outcome>& outcomes) {
+  std::vector<Opinion> opinions;
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.detector->reports) opinions.push_back({outcome.detector, &outcome.reports});
+  }
+  if (opinions.size() < 2) opinions.clear();
+  return opinions;
+}
+
+std::string LinesText(const std::vector<uint32_t>& lines) {
+  constexpr size_t kShown = 3;
+  if (lines.empty()) return "-";
+  std::string text;
+  for (size_t i = 0; i < lines.size() && i < kShown; ++i) text += fmt::format("{}{}", i == 0 ? "" : ",", lines[i]);
+  return lines.size() > kShown ? text + ",..." : text;
+}
+
+void PrintComparison(const Trace& trace, const std::vector<Outcome>& outcomes) {
+  const std::vector<Opinion> opinions = OpinionsOf(outcomes);
+  if (opinions.empty()) return;
+  const std::vector<ComparedVariable> variables = CompareOpinions(opinions);
+  if (variables.empty()) {
+    fmt::print("{}: all detectors agree: no race\n", trace.name);
+    return;
+  }
+  size_t width = std::strlen("variable");
+  for (const ComparedVariable& variable : variables) width = std::max(width, variable.name.size());
+  fmt::print("\nWho says what (the lines where races complete):\n  {:<{}}", "variable", width);
+  for (const Opinion& opinion : opinions) fmt::print("  {:<10}", opinion.detector->name);
+  fmt::print("\n");
+  for (const ComparedVariable& variable : variables) {
+    fmt::print("  {:<{}}", variable.name, width);
+    for (const auto& lines : variable.lines) fmt::print("  {:<10}", LinesText(lines));
+    fmt::print("\n");
+  }
+  for (const ComparedVariable& variable : variables) {
+    for (const std::string& note : variable.notes) fmt::print("  {}: {}\n", variable.name, note);
+  }
+}
+
+Json ComparisonJson(const Trace& trace, const std::vector<Outcome>& outcomes) {
+  const std::vector<Opinion> opinions = OpinionsOf(outcomes);
+  Json variables = Json::array();
+  for (const ComparedVariable& variable : CompareOpinions(opinions)) {
+    Json lines = Json::object();
+    for (size_t i = 0; i < opinions.size(); ++i) lines[opinions[i].detector->name] = variable.lines[i];
+    variables.push_back({{"variable", variable.name}, {"lines", lines}, {"notes", variable.notes}});
+  }
+  return {{"trace", trace.name}, {"variables", variables}};
+}
+
 int RunAnalyze(const Options& options) {
   const std::vector<const DetectorInfo*> detectors = ChooseDetectors(options.detectors);
   if (detectors.empty()) return kBadInput;
@@ -165,11 +220,14 @@ int RunAnalyze(const Options& options) {
   bool raced = false;
   bool mismatched = false;
   Json results = Json::array();
+  Json comparisons = Json::array();
   for (const std::string& path : options.traces) {
     const std::optional<Trace> trace = ReadTrace(path);
     if (!trace) return kBadInput;
+    std::vector<Outcome> outcomes;
     for (const DetectorInfo* detector : detectors) {
-      const Outcome outcome = Analyze(*trace, *detector, options.check);
+      outcomes.push_back(Analyze(*trace, *detector, options.check));
+      const Outcome& outcome = outcomes.back();
       raced |= !outcome.reports.empty();
       mismatched |= !outcome.mismatches.empty();
       if (options.json) {
@@ -181,9 +239,15 @@ int RunAnalyze(const Options& options) {
         fmt::print(stderr, "{}:{}: check failed: {}\n", trace->name, mismatch.line, mismatch.message);
       }
     }
+    if (options.json) {
+      if (!OpinionsOf(outcomes).empty()) comparisons.push_back(ComparisonJson(*trace, outcomes));
+    } else {
+      PrintComparison(*trace, outcomes);
+    }
   }
   if (options.json) {
-    const Json document = {{"redflag", REDFLAG_VERSION}, {"results", results}};
+    Json document = {{"redflag", REDFLAG_VERSION}, {"results", results}};
+    if (!comparisons.empty()) document["comparisons"] = comparisons;
     fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
   }
   if (options.check) return mismatched ? kMismatch : kOk;
@@ -198,7 +262,7 @@ Run AddAnalyze(CLI::App& app) {
   command->add_option("TRACE", options->traces, "Trace files, or - for standard input")->required();
   command->add_option("-d,--detector", options->detectors, "Detector to use; may be repeated; 'all' for every one")
       ->type_name("NAME")
-      ->take_all();
+      ->allow_extra_args(false);
   command->add_flag("--json", options->json, "One JSON document instead of text");
   command->add_flag("--stats", options->stats, "Also show how often each rule of the detector applied");
   command->add_flag("--check", options->check, "Hold the result against the expectations in the traces");

@@ -42,8 +42,7 @@ class InfoHistory {
   // Would recording this access teach nothing? True if an access under the same ownership covers it, on all of its bytes.
   bool IsRedundant(const Info& access) const {
     const auto makes_redundant = [&](const Info& info) {
-      return info.ownership == access.ownership && Contains(info.bytes, access.bytes) &&
-             Covers(info.kind, access.kind);
+      return info.ownership == access.ownership && Contains(info.bytes, access.bytes) && Covers(info.kind, access.kind);
     };
     if (many_ == nullptr) return makes_redundant(few_[0]) || makes_redundant(few_[1]);
     for (const KindSet& set : many_->sets) {
@@ -135,7 +134,8 @@ class InfoHistory {
     Info* FindIf(Tid owner, Predicate matches) const {
       if (capacity_ == 0) return nullptr;
       for (uint32_t i = Home(owner); places_[i].used; i = (i + 1) & (capacity_ - 1)) {
-        if (places_[i].owner == owner && Any(places_[i].info.bytes) && matches(places_[i].info)) return &places_[i].info;
+        if (places_[i].owner == owner && Any(places_[i].info.bytes) && matches(places_[i].info))
+          return &places_[i].info;
       }
       return nullptr;
     }

@@ -3,7 +3,8 @@
 //
 //   OwnerSet    LS(x) up to a position of the event list: the paper's Info.ls and Info.pos. Rules only ever look at the set
 //               and the next event, so evaluating it further may be done by anybody at any time, and sets that are equal
-//               at one position stay equal: they are made one.
+//               at one position stay equal. When the list gets too long, the sets that stand at its head are evaluated a
+//               block further and *settle* there: they go on together (clocks/lockset_matrix.h), and equal ones become one.
 //   Ownership   what the accesses of one thread between two of its steps on locks have in common: owner, the locks held
 //               and one of them for the short circuit (Info.alock), the OwnerSet. Accesses (clocks/info_history.h) share
 //               it and count as its users. Between two releases of a thread all its ownerships have the same OwnerSet:
@@ -24,6 +25,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "clocks/element_set.h"
+#include "clocks/lockset_matrix.h"
 #include "clocks/sync_event_list.h"
 
 namespace redflag {
@@ -34,7 +36,7 @@ enum OwnershipStep : uint8_t {
   kStepTwoThreads,    // the events of the two threads were enough
   kStepFullWalk,
   kStepEventsWalked,
-  kStepEager,  // sets moved out of the first block of the list
+  kStepEager,  // sets that settled at the head of the list
   kStepMerged,
   kStepTrimmed,  // blocks
   kOwnershipStepCount,
@@ -70,15 +72,15 @@ class OwnershipLedger {
     uint64_t segment;
   };
 
-  explicit OwnershipLedger(Arena<Mem>& arena) : arena_(arena), list_(arena) {}
+  explicit OwnershipLedger(Arena<Mem>& arena) : arena_(arena), list_(arena), settled_(arena) {}
 
   // [GL Fig.5]: if `from` is in a lockset, adds `to`; without `from`, takes `to` out. Nobody has anything to evaluate if
   // there are no sets.
   void Append(Element from, Element to, uint64_t* steps) {
     ScopedLock guard(lock_);
-    if (list_.holders() == 0 || !list_.Append(from, to)) return;
-    steps[kStepTrimmed] += list_.Trim();
-    while (list_.IsTooLong()) EvaluateFirstBlock(steps);
+    if (list_.holders() + settled_.live() == 0 || !list_.Append(from, to)) return;
+    if (settled_.live() == 0) steps[kStepTrimmed] += list_.Trim();
+    while (list_.IsTooLong(ownerships_)) EvaluateFirstBlock(steps);
   }
 
   // ---- The thread's own ----
@@ -108,8 +110,7 @@ class OwnershipLedger {
   void Release(Ownership* ownership) {
     if (ownership->users.Sub(1) != 0) return;
     ScopedLock guard(lock_);
-    Drop(ownership->owners);
-    arena_.Delete(ownership);
+    Delete(ownership);
   }
 
   // ---- The question ----
@@ -119,10 +120,11 @@ class OwnershipLedger {
     ScopedLock guard(lock_);
     OwnerSet& owners = Resolve(ownership.owners);
     const Element wanted = ThreadElement(thread);
-    if (owners.found == thread || owners.elements.Contains(wanted)) {
+    if (owners.found == thread || Contains(owners, wanted)) {
       ++steps[kStepAlreadyOwner];
       return true;
     }
+    if (owners.is_settled()) Unsettle(owners);
     // [GL 5.1 third]
     if (owners.elements.size() == 1 && IsOwnerByTwoThreads(owners, ownership.owner, thread, steps)) {
       ++steps[kStepTwoThreads];
@@ -145,6 +147,7 @@ class OwnershipLedger {
   void ForEachElement(Ownership& ownership, Visitor visit) {
     ScopedLock guard(lock_);
     OwnerSet& owners = Resolve(ownership.owners);
+    if (owners.is_settled()) Unsettle(owners);
     list_.Walk(owners, [&](const SyncEvent& event) {
       Apply(event, owners);
       return false;
@@ -164,6 +167,8 @@ class OwnershipLedger {
     LifetimeLog& log = *t.log;
     if (log.count == 0 || log.runs[log.count - 1].last != t.segment) {
       ++owners->users;
+      owners->log = t.log;
+      owners->segment = t.segment;
       Push(log, Run{.last = t.segment, .owners = owners});
     }
     return Birth{.log = t.log, .segment = t.segment};
@@ -174,18 +179,22 @@ class OwnershipLedger {
     ScopedLock guard(lock_);
     if (revived_ == nullptr || revived_birth_.log != birth.log || revived_birth_.segment != birth.segment ||
         revived_->locks != locks) {
-      Ownership* ownership = NewOwnership(birth.log->owner, Find(birth), locks, 0);
+      Ownership* ownership =
+          NewOwnership(birth.log->owner, &Resolve(RunOf(*birth.log, birth.segment).owners), locks, 0);
       ownership->users.Add(1);
       Ownership* before = revived_;
       revived_ = ownership;
       revived_birth_ = birth;
-      if (before != nullptr && before->users.Sub(1) == 0) {
-        Drop(before->owners);
-        arena_.Delete(before);
-      }
+      if (before != nullptr && before->users.Sub(1) == 0) Delete(before);
     }
     revived_->users.Add(1);
     return revived_;
+  }
+
+  // For synchronization objects; never given twice.
+  uint64_t NewNumber() {
+    ScopedLock guard(lock_);
+    return ++numbers_;
   }
 
   const List& list() const { return list_; }
@@ -193,7 +202,6 @@ class OwnershipLedger {
  private:
   static constexpr uint32_t kNearElements = 8;
   static constexpr uint32_t kNearEvents = 512;
-  static constexpr uint32_t kBuckets = 256;
   static constexpr uint32_t kLogsAtATime = 64;
 
   // Segments of a thread up to number `last`, from the one behind the run before, if they had births.
@@ -216,12 +224,19 @@ class OwnershipLedger {
 
   Ownership* NewOwnership(Tid owner, OwnerSet* owners, LocksetId locks, uint64_t alock) {
     ++owners->users;
+    ++ownerships_;
     auto* ownership = arena_.template New<Ownership>();
     ownership->owners = owners;
     ownership->alock = alock;
     ownership->owner = owner;
     ownership->locks = locks;
     return ownership;
+  }
+
+  void Delete(Ownership* ownership) {
+    Drop(ownership->owners);
+    --ownerships_;
+    arena_.Delete(ownership);
   }
 
   // Follows a set that was made one with another, and remembers where it led.
@@ -239,7 +254,11 @@ class OwnershipLedger {
     while (owners != nullptr && --owners->users == 0) {
       OwnerSet* same = owners->same;
       if (same == nullptr) {
-        list_.Remove(*owners);
+        if (owners->is_settled()) {
+          settled_.Remove(*owners);
+        } else {
+          list_.Remove(*owners);
+        }
         owners->elements.Free(arena_);
       }
       arena_.Delete(owners);
@@ -285,48 +304,56 @@ class OwnershipLedger {
 
   // ---- Partially-eager evaluation: [GL 5.4] ----
 
-  // Everybody who stands in the first block moves on to the second; those who turn out equal become one; the block goes.
+  // What is settled moves on to the second block, and those who stand in the first one settle there too.
   void EvaluateFirstBlock(uint64_t* steps) {
-    for (OwnerSet*& bucket : buckets_) bucket = nullptr;
+    list_.ForEachInFirstBlock([&](const SyncEvent& event) { settled_.Apply(event); });
     while (auto* owners = static_cast<OwnerSet*>(list_.OldestHolder())) {
       ++steps[kStepEager];
-      list_.LeaveFirstBlock(*owners, [&](const SyncEvent& event) {
+      list_.ForEachInFirstBlock(*owners, [&](const SyncEvent& event) {
         ++steps[kStepEventsWalked];
         Apply(event, *owners);
       });
-      OwnerSet*& bucket = buckets_[owners->elements.hash() % kBuckets];
-      OwnerSet* same = bucket;
-      while (same != nullptr && !(same->elements == owners->elements)) same = same->next;
-      if (same == nullptr) {
-        owners->next = bucket;
-        bucket = owners;
-        continue;
-      }
-      ++steps[kStepMerged];
       list_.Remove(*owners);
+      settled_.Add(*owners, owners->elements);
       owners->elements.Free(arena_);
-      owners->same = same;
-      ++same->users;
     }
-    steps[kStepTrimmed] += list_.Trim();
+    list_.DropFirstBlock();
+    ++steps[kStepTrimmed];
+    settled_.Merge([&](OwnerSet& gone, OwnerSet& stays) {
+      ++steps[kStepMerged];
+      gone.same = &stays;
+      ++stays.users;
+      if (gone.log != nullptr) Resolve(RunOf(*gone.log, gone.segment).owners);
+    });
     ShortenLogs();
+  }
+
+  bool Contains(const OwnerSet& owners, Element element) {
+    return owners.is_settled() ? settled_.Contains(owners, element) : owners.elements.Contains(element);
+  }
+
+  // Back to a set of its own, which stands at the head of the list.
+  void Unsettle(OwnerSet& owners) {
+    settled_.ForEachElement(owners, [&](Element element) { owners.elements.Add(arena_, element); });
+    settled_.Remove(owners);
+    owners.row = OwnerSet::kNoRow;
+    list_.PlaceAtHead(owners);
   }
 
   // ---- Logs of births ----
 
-  OwnerSet* Find(const Birth& birth) {
-    LifetimeLog& log = *birth.log;
+  Run& RunOf(LifetimeLog& log, uint64_t segment) {
     uint32_t low = 0;
     uint32_t high = log.count;
     while (low < high) {
       const uint32_t middle = (low + high) / 2;
-      if (log.runs[middle].last < birth.segment) {
+      if (log.runs[middle].last < segment) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
-    return &Resolve(log.runs[low].owners);
+    return log.runs[low];
   }
 
   void Push(LifetimeLog& log, const Run& run) {
@@ -368,7 +395,7 @@ class OwnershipLedger {
     last_log_ = &log;
   }
 
-  // Some of the logs with more than one run, in turn. The log of a thread that is gone ends up as one run.
+  // Some of the logs with more than one run, in turn.
   void ShortenLogs() {
     LifetimeLog* const last = last_log_;
     for (uint32_t i = 0; i < kLogsAtATime && first_log_ != nullptr; ++i) {
@@ -385,11 +412,13 @@ class OwnershipLedger {
   typename Mem::Lock lock_;
   Arena<Mem>& arena_;
   List list_;
-  OwnerSet* buckets_[kBuckets] = {};
+  LocksetMatrix<Mem, OwnerSet> settled_;  // evaluated up to the head of the list
   Ownership* revived_ = nullptr;  // the latest: cells of one page are revived from one birth, one after the other
   Birth revived_birth_{};
   LifetimeLog* first_log_ = nullptr;
   LifetimeLog* last_log_ = nullptr;
+  uint64_t ownerships_ = 0;
+  uint64_t numbers_ = 0;
 };
 
 template <class Mem, class Limits>
@@ -398,9 +427,14 @@ struct OwnershipLedger<Mem, Limits>::OwnerSet : SyncEventList<Mem, Limits>::Posi
 
   ElementSet<Mem> elements;
   uint64_t users = 0;
-  OwnerSet* same = nullptr;  // the set that this one was made one with; then it has no elements and no position
-  OwnerSet* next = nullptr;  // while the first block is evaluated
-  Tid found = kNoThread;     // a thread that is known to be an owner by now, although not yet at this position
+  bool is_settled() const { return row != kNoRow; }
+
+  static constexpr uint32_t kNoRow = UINT32_MAX;
+  uint32_t row = kNoRow;       // if settled: then `elements` are empty, and it stands nowhere
+  LifetimeLog* log = nullptr;  // if a lifetime began in the segment whose set it was made for: its thread's log ...
+  uint64_t segment = 0;        // ... and its number
+  OwnerSet* same = nullptr;    // the set that this one was made one with: then it is neither here nor there
+  Tid found = kNoThread;       // a thread that is known to be an owner by now, although not yet at this position
 };
 
 // Never freed, because a Birth may name it at any time: 48 bytes for each thread that ever began a lifetime.

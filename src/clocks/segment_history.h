@@ -91,11 +91,12 @@ class SegmentHistory {
   void Append(Arena<Mem>& arena, const HistoryEntry& access) {
     const uint32_t room = capacity_ == 0 ? kFew : capacity_;
     if (count_ == room) {
-      auto* bigger = static_cast<HistoryEntry*>(arena.Allocate(2 * room * sizeof(HistoryEntry)));
+      const uint32_t capacity = 2 * room;
+      auto* bigger = static_cast<HistoryEntry*>(arena.Allocate(capacity * sizeof(HistoryEntry)));
       for (uint32_t i = 0; i < count_; ++i) bigger[i] = data()[i];
       if (capacity_ != 0) arena.Free(more_, capacity_ * sizeof(HistoryEntry));
       more_ = bigger;
-      capacity_ = 2 * room;
+      capacity_ = capacity;
     }
     data()[count_++] = access;
   }

@@ -6,9 +6,9 @@
 // "take `to` out". Elements are what a lockset is made of; the encoding of both is in this file.
 //
 // Cells lie in blocks, so that walking them is a walk through memory, and the list is linked block by block. A Position is a
-// place between two cells. The list knows who stands in each block: a block in which nobody stands, at the head of the
-// list, goes back to the arena (5.4; the paper counts references, which says the same but not who they are), and when the
-// list is too long, those who stand in its first block are found and moved on (partially-eager evaluation).
+// place between two cells. The list knows who stands in each block (the paper counts references, which says as much, but not
+// who they are): a block at the head in which nobody stands can go, and when the list is too long, those who stand in its
+// first block can be found and evaluated up to its end (5.4).
 //
 // In-process: Arena memory only. Not thread-safe: the owner locks.
 #pragma once
@@ -56,11 +56,12 @@ struct SyncEvent {
 };
 static_assert(sizeof(SyncEvent) == 16);
 
-// How long the list may get before evaluation becomes eager: this many blocks (of 2 KB: 256 KB), or one event for everybody
-// who stands in it, if that is more.
+// How long the list may get before evaluation becomes eager: this many blocks (of 2 KB: 256 KB), and as much again for
+// everybody who stands in it as a lockset of its own takes.
 struct EventListLimits {
   static constexpr uint32_t kBlockEvents = 126;
   static constexpr uint32_t kMaxBlocks = 128;
+  static constexpr uint32_t kEventsPerHolder = 8;
 };
 
 template <class Mem, class Limits = EventListLimits>
@@ -68,7 +69,7 @@ class SyncEventList {
   struct Block;
 
  public:
-  // A place in the list; whoever holds one derives from it. Tied to a list by PlaceAtTail until Remove.
+  // A place in the list; whoever holds one derives from it. Tied to a list by PlaceAtTail or PlaceAtHead until Remove.
   class Position {
    private:
     friend class SyncEventList;
@@ -101,6 +102,11 @@ class SyncEventList {
     return grows;
   }
 
+  void PlaceAtHead(Position& position) {
+    position.index_ = 0;
+    Enter(position, head_);
+    ++holders_;
+  }
   void PlaceAtTail(Position& position) {
     position.index_ = tail_->count;
     Enter(position, tail_);
@@ -144,31 +150,35 @@ class SyncEventList {
 
   // ---- Trimming: 5.4 ----
 
-  // Gives back the blocks at the head that nobody needs; returns how many.
+  // Gives back the blocks at the head in which nobody stands; returns how many.
   uint32_t Trim() {
     uint32_t trimmed = 0;
-    while (head_ != tail_ && head_->holders == nullptr) {
-      Block* next = head_->next;
-      arena_.Free(head_, sizeof(Block));
-      head_ = next;
-      --blocks_;
-      ++trimmed;
-    }
+    for (; head_ != tail_ && head_->holders == nullptr; ++trimmed) DropFirstBlock();
     return trimmed;
   }
 
-  bool IsTooLong() const { return blocks_ > Limits::kMaxBlocks + holders_ / Limits::kBlockEvents; }
+  // `wanted`: how many of those who stand in the list can be of use for accesses to come.
+  bool IsTooLong(uint64_t wanted) const {
+    if (wanted > holders_) wanted = holders_;
+    return blocks_ > Limits::kMaxBlocks + wanted * Limits::kEventsPerHolder / Limits::kBlockEvents;
+  }
 
-  // Somebody who keeps the first block from being trimmed, or null.
+  // To evaluate the first block of a list that is too long: those who stand in it, one after the other ...
   Position* OldestHolder() { return head_->holders; }
-
-  // For those: moves on to the beginning of the second block, which exists if the list is too long.
+  // ... and the events that they have not seen in it.
   template <class Visitor>
-  void LeaveFirstBlock(Position& position, Visitor visit) {
-    for (uint32_t index = position.index_; index < head_->count; ++index) {
-      visit(static_cast<const SyncEvent&>(head_->events[index]));
-    }
-    MoveTo(position, head_->next, 0);
+  void ForEachInFirstBlock(const Position& position, Visitor visit) const {
+    for (uint32_t i = position.index_; i < head_->count; ++i) visit(static_cast<const SyncEvent&>(head_->events[i]));
+  }
+  template <class Visitor>
+  void ForEachInFirstBlock(Visitor visit) const {
+    ForEachInFirstBlock(Position{}, visit);
+  }
+  void DropFirstBlock() {
+    Block* next = head_->next;
+    arena_.Free(head_, sizeof(Block));
+    head_ = next;
+    --blocks_;
   }
 
   uint32_t blocks() const { return blocks_; }

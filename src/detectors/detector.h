@@ -62,6 +62,8 @@
 //
 // What a detector declares (constants)
 //   kName, kSummary                   for `redflag list`
+//   kWhyMore, kWhyLess                in one line each: why it may report what a precise detector does not, and why it may
+//                                     be silent where a precise one reports. Empty: it does not
 //   kMap                              what a cell stands for: a granule of 8 bytes, or an object (an allocation or a
 //                                     variable; Access::object says which) whose parts the detector tells apart itself
 //   kFilter                           which repetition filter is sound for it
@@ -124,6 +126,8 @@ concept Detector = requires(D d, typename D::Thread t, typename D::Sync s, typen
   requires std::is_trivially_copyable_v<typename D::Stamp>;
   { D::kName } -> std::convertible_to<const char*>;
   { D::kSummary } -> std::convertible_to<const char*>;
+  { D::kWhyMore } -> std::convertible_to<const char*>;
+  { D::kWhyLess } -> std::convertible_to<const char*>;
   { D::kMap } -> std::convertible_to<Map>;
   { D::kFilter } -> std::convertible_to<Filter>;
   { D::kAfterRace } -> std::convertible_to<AfterRace>;

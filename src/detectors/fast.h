@@ -15,6 +15,9 @@ class Fast : public HybridCore<Mem, true> {
   using HybridCore<Mem, true>::HybridCore;
   static constexpr const char* kName = "fast";
   static constexpr const char* kSummary = "hybrid that ignores memory until a second thread comes";
+  static constexpr const char* kWhyMore =
+      "takes no order from locks: what a lock ordered in this run may come the other way in the next [TS 4.4.1]";
+  static constexpr const char* kWhyLess = "ignores a line of 64 bytes until a second thread touches it [TS 4.4.2]";
 };
 
 }  // namespace redflag

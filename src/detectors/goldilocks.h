@@ -9,13 +9,13 @@
 //   Info           Cell::history                   one access: WriteInfo, ReadInfo(t), and the same for atomics
 //   Info.owner, .alock, .ls, .pos                  its Ownership, shared by all accesses of t under the same locks
 //   Info.xact      Info::origin                    whether it was made by a transaction
-//   C_t F_t P_t    Thread::self, fence, pending    elements: t itself, its latest release fence, its relaxed loads
-//   M_s X_s R_s    Sync::element                   elements: atomic or signal s, lock s, readers of lock s. (o, v), (o, l)
-//   K_c            LastCommits                     element: commit c, in the place of R u W and of TL
+//   C_t F_t P_t    Thread::elements                t itself, its latest release fence, its relaxed loads
+//   (o, v) (o, l)  Sync                            M_s: an atomic or signal; X_s, R_s: a lock (clocks/sync_elements.h)
+//   R u W, TL      LastCommits                     K_c: the commit c that was the latest to touch the bytes
 //   KL(x)          Cell::lock
 //   racy(x)        Cell::racy                      bytes whose checks are off; under the lock of the cell
 //
-// Each rule carries its tag and a counter.
+// Each rule carries its tag, here or in clocks/sync_elements.h, and a counter.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +23,11 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
-#include "base/vector.h"
 #include "clocks/info_history.h"
 #include "clocks/last_commits.h"
 #include "clocks/lockset.h"
 #include "clocks/ownership.h"
+#include "clocks/sync_elements.h"
 #include "clocks/sync_event_list.h"
 #include "detectors/detector.h"
 
@@ -42,6 +42,8 @@ class Goldilocks {
  public:
   static constexpr const char* kName = "goldilocks";
   static constexpr const char* kSummary = "precise locksets, lazily evaluated: the races of hb, found another way";
+  static constexpr const char* kWhyMore = "";
+  static constexpr const char* kWhyLess = "";
   static constexpr Map kMap = Map::kGranule;
   static constexpr Filter kFilter = Filter::kOwnSlot;
   static constexpr AfterRace kAfterRace = AfterRace::kDisable;
@@ -124,52 +126,14 @@ class Goldilocks {
   };
 
   struct Thread : ThreadBase<Mem> {
-    Thread(Goldilocks& d, Tid id) : ThreadBase<Mem>(d.arena_, d.locksets_, id), holds(d.arena_), detector(d) {
-      mine.thread = id;
-    }
-    // A thread that is gone can do nothing with what it owns.
-    ~Thread() {
-      detector.ledger_.EndSegment(mine);
-      for (const Element element : {self(), fence(), pending()}) detector.Append(*this, kNoElement, element);
-    }
-    Element self() const { return ThreadElement(this->tid); }
-    Element fence() const { return MakeElement(ElementKind::kFence, Raw(this->tid)); }
-    Element pending() const { return MakeElement(ElementKind::kPending, Raw(this->tid)); }
-    uint64_t* steps() { return counts + kFirstStep; }
-
-    typename Ledger::ThreadOwnership mine;
-    Vector<uint64_t, Mem> holds;  // the locks it holds, as Sync::NameIn, the newest last
-    bool has_fence = false;       // F_t may be in locksets
-    bool has_pending = false;     // P_t may be where C_t is not
-    Goldilocks& detector;
+    Thread(Goldilocks& d, Tid id)
+        : ThreadBase<Mem>(d.arena_, d.locksets_, id), elements(d.arena_, d.ledger_, id, counts + kFirstStep) {}
     uint64_t counts[kRuleCount] = {};
+    ThreadElements<Mem, Ledger> elements;
   };
 
-  // Its number is never used again: a lock that is created where another one was destroyed is a different element.
-  struct Sync {
-    explicit Sync(Goldilocks& d) : number(d.NextNumber()), detector(d) {}
-    ~Sync() {
-      for (const ElementKind kind : {ElementKind::kCarried, ElementKind::kExclusive, ElementKind::kShared}) {
-        if (!Of(kind).empty) detector.AppendByNobody(kNoElement, element(kind));
-      }
-    }
-    Sync(const Sync&) = delete;
-    Sync& operator=(const Sync&) = delete;
-
-    Element element(ElementKind kind) const { return MakeElement(kind, number); }
-    uint64_t NameIn(LockMode mode) const { return (number << 1) | (mode == LockMode::kShared ? 1u : 0u); }
-
-    // What is known without looking at any lockset, so that steps which cannot change one leave no event.
-    struct Carrier {
-      bool empty = true;           // in no lockset
-      Tid known_to = kNoThread;    // a thread that is in every lockset this element is in
-      Tid pending_of = kNoThread;  // a thread whose P_t is
-    };
-    Carrier& Of(ElementKind kind) { return carriers[Raw(kind) - Raw(ElementKind::kCarried)]; }
-
-    uint64_t number;
-    Carrier carriers[3];
-    Goldilocks& detector;
+  struct Sync : SyncElements<Ledger> {
+    explicit Sync(Goldilocks& d) : SyncElements<Ledger>(d.ledger_) {}
   };
 
   struct Cell {
@@ -192,44 +156,36 @@ class Goldilocks {
 
   Tag OnStart(Thread&) { return Tag::kChanged; }
 
-  // [GL Fig.5 rule 6]
   Tag OnFork(Thread& parent, Thread& child) {
     ++parent.counts[kFork];
-    return HandOn(parent, child.self());
+    parent.elements.Fork(child.elements);
+    return Tag::kChanged;
   }
 
-  // [GL Fig.5 rule 7]
   Tag OnJoin(Thread& t, Thread& child) {
     ++t.counts[kJoin];
-    return Append(t, child.self(), t.self());
+    t.elements.Join(child.elements);
+    return Tag::kKept;
   }
 
   Tag OnEnd(Thread& t) {
     ++t.counts[kEnd];
-    return EndSegment(t);
+    t.elements.End();
+    return Tag::kChanged;
   }
 
-  // ---- Locks, with the arcs of TS 4.4.1: what readers leave is taken by writers only ----
+  // ---- Locks ----
 
-  // [GL Fig.5 rule 4]
   Tag OnLock(Thread& t, Sync& s, LockMode mode) {
     ++t.counts[mode == LockMode::kExclusive ? kLock : kRdLock];
-    Take(t, s, ElementKind::kExclusive);
-    if (mode == LockMode::kExclusive) Take(t, s, ElementKind::kShared);
-    t.holds.Push(s.NameIn(mode));
-    ledger_.EndOwnership(t.mine);
+    t.elements.Lock(s, mode);
     return Tag::kKept;
   }
 
-  // [GL Fig.5 rule 5]
   Tag OnUnlock(Thread& t, Sync& s, LockMode mode) {
     ++t.counts[mode == LockMode::kExclusive ? kUnlock : kRdUnlock];
-    for (size_t i = t.holds.size(); i-- > 0;) {
-      if (t.holds[i] != s.NameIn(mode)) continue;
-      t.holds.Remove(i);
-      break;
-    }
-    return Give(t, t.self(), s, mode == LockMode::kExclusive ? ElementKind::kExclusive : ElementKind::kShared);
+    t.elements.Unlock(s, mode);
+    return Tag::kChanged;
   }
 
   // Every lock is one.
@@ -237,76 +193,63 @@ class Goldilocks {
 
   // ---- Signals, atomics, fences: the steps of detectors/atomics.h ----
 
-  // [GL Fig.5 rule 2]
   Tag OnAcquire(Thread& t, Sync& s) {
     ++t.counts[kAcquire];
-    return Take(t, s, ElementKind::kCarried);
+    t.elements.Acquire(s);
+    return Tag::kKept;
   }
-  // [GL Fig.5 rule 3], after what the old value carried is gone
   Tag OnReleaseStore(Thread& t, Sync& s) {
     ++t.counts[kReleaseStore];
-    EndValue(t, s);
-    return Give(t, t.self(), s, ElementKind::kCarried);
+    t.elements.ReleaseStore(s);
+    return Tag::kChanged;
   }
-  // [GL Fig.5 rule 3]
   Tag OnReleaseMerge(Thread& t, Sync& s) {
     ++t.counts[kReleaseMerge];
-    return Give(t, t.self(), s, ElementKind::kCarried);
+    t.elements.ReleaseMerge(s);
+    return Tag::kChanged;
   }
-  // [GL atomics]: if M_s is in LS(x), add P_t. Where C_t is already, P_t could add nothing.
   Tag OnRelaxedLoad(Thread& t, Sync& s) {
     ++t.counts[kRelaxedLoad];
-    typename Sync::Carrier& carrier = s.Of(ElementKind::kCarried);
-    if (carrier.empty || carrier.known_to == t.tid || carrier.pending_of == t.tid) return Tag::kKept;
-    carrier.pending_of = t.tid;
-    t.has_pending = true;
-    return Append(t, s.element(ElementKind::kCarried), t.pending());
+    t.elements.RelaxedLoad(s);
+    return Tag::kKept;
   }
-  // [GL atomics]: take M_s out; if F_t is in LS(x), add M_s.
   Tag OnRelaxedStore(Thread& t, Sync& s) {
     ++t.counts[kRelaxedStore];
-    EndValue(t, s);
-    return t.has_fence ? Give(t, t.fence(), s, ElementKind::kCarried) : Tag::kKept;
+    t.elements.RelaxedStore(s);
+    return Tag::kKept;
   }
-  // [GL atomics]: if F_t is in LS(x), add M_s.
   Tag OnRelaxedMerge(Thread& t, Sync& s) {
     ++t.counts[kRelaxedMerge];
-    return t.has_fence ? Give(t, t.fence(), s, ElementKind::kCarried) : Tag::kKept;
+    t.elements.RelaxedMerge(s);
+    return Tag::kKept;
   }
-  // [GL atomics]: if P_t is in LS(x), add C_t.
   Tag OnAcquireFence(Thread& t) {
     ++t.counts[kAcquireFence];
-    if (!t.has_pending) return Tag::kKept;
-    t.has_pending = false;
-    return Append(t, t.pending(), t.self());
+    t.elements.AcquireFence();
+    return Tag::kKept;
   }
-  // [GL atomics]: if C_t is in LS(x), add F_t.
   Tag OnReleaseFence(Thread& t) {
     ++t.counts[kReleaseFence];
-    t.has_fence = true;
-    return HandOn(t, t.fence());
+    t.elements.ReleaseFence();
+    return Tag::kChanged;
   }
 
   // ---- Transactions: [GL Fig.5 rule 9] ----
 
   Tag OnCommitBegin(Thread& t, const Footprint* footprint, size_t count) {
     ++t.counts[kCommit];
-    commits_.ForEach(footprint, count, [&](uint64_t commit, Tid author) {
-      if (author != t.tid) Append(t, CommitElement(commit), t.self());
-    });
+    t.elements.CommitBegin(commits_, footprint, count);
     return Tag::kKept;
   }
   Tag OnCommitEnd(Thread& t, const Footprint* footprint, size_t count) {
-    commits_.Add(
-        t.tid, footprint, count, [&](uint64_t commit) { Append(t, t.self(), CommitElement(commit)); },
-        [&](uint64_t commit) { Append(t, kNoElement, CommitElement(commit)); });
-    return EndSegment(t);
+    t.elements.CommitEnd(commits_, footprint, count);
+    return Tag::kChanged;
   }
 
   // ---- Accesses: [GL Fig.5 rule 1] ----
 
   ByteMask OnAccess(Thread& t, Cell& cell, const Access& access, RaceRecord& record) {
-    Info mine{.ownership = OwnershipOf(t),
+    Info mine{.ownership = t.elements.Current(t.held),
               .context = access.context,
               .bytes = access.bytes,
               .kind = access.kind,
@@ -331,7 +274,8 @@ class Goldilocks {
     ByteMask raced = kNoBytes;
     cell.history.ForEachEarlier(arena_, ledger_, mine, [&](const Info& earlier) {
       const bool conflicts = Conflicts(earlier.kind, mine.kind);
-      if (IsOwnerAtOnce(t, earlier, mine) || (conflicts && IsOwner(t, earlier))) return Covers(mine.kind, earlier.kind);
+      if (IsOwnerAtOnce(t, earlier, mine) || (conflicts && t.elements.IsOwner(*earlier.ownership)))
+        return Covers(mine.kind, earlier.kind);
       if (conflicts) {
         // [GL Fig.5 rule 1, race]
         if (!Any(raced)) record.Begin(access, RecordOf(mine, kAllBytes));
@@ -350,7 +294,7 @@ class Goldilocks {
     if (Any(mine.bytes)) {
       ++t.counts[RuleOf(access.kind)];
       cell.history.Record(arena_, ledger_, mine, [&](const Info& earlier) {
-        return IsOwnerAtOnce(t, earlier, mine) || IsOwner(t, earlier);
+        return IsOwnerAtOnce(t, earlier, mine) || t.elements.IsOwner(*earlier.ownership);
       });
     }
     return raced;
@@ -360,8 +304,8 @@ class Goldilocks {
 
   Stamp OnLifetime(Thread& t, Addr addr, uint64_t size, AccessOrigin origin, ContextId context) {
     ++t.counts[kLifetime];
-    commits_.Forget(addr, size, [&](uint64_t commit) { Append(t, kNoElement, CommitElement(commit)); });
-    return Stamp{.birth = ledger_.Stamp(t.mine), .context = context, .locks = t.held.id(), .origin = origin};
+    commits_.Forget(addr, size, [&](uint64_t commit) { t.elements.TakeOutCommit(commit); });
+    return Stamp{.birth = t.elements.Stamp(), .context = context, .locks = t.held.id(), .origin = origin};
   }
 
   void Revive(Cell& cell, ByteMask bytes, const Stamp& stamp) {
@@ -397,8 +341,6 @@ class Goldilocks {
   }
 
  private:
-  static Element CommitElement(uint64_t commit) { return MakeElement(ElementKind::kCommit, commit); }
-
   static constexpr Rule RuleOf(AccessKind kind) {
     constexpr Rule kByKind[] = {kAtomicRead, kRead, kAtomicWrite, kWrite};
     return kByKind[Raw(kind)];
@@ -413,13 +355,6 @@ class Goldilocks {
                         .origin = info.origin};
   }
 
-  // ---- Locksets ----
-
-  typename Ledger::Ownership* OwnershipOf(Thread& t) {
-    if (t.mine.current != nullptr) return t.mine.current;
-    return ledger_.Begin(t.mine, t.held.id(), t.holds.empty() ? 0 : t.holds.back());
-  }
-
   // The short circuits that need no look at the event list: [GL Fig.8 Check-Happens-Before l.1-4].
   static bool IsOwnerAtOnce(Thread& t, const Info& earlier, const Info& mine) {
     // [GL 5.1 first]
@@ -432,68 +367,18 @@ class Goldilocks {
       ++t.counts[kBothTransactions];
       return true;
     }
-    // [GL 5.1 second]: its owner held the lock then and t holds it now, not both for reading: it was handed over.
-    const uint64_t alock = earlier.ownership->alock;
-    for (const uint64_t held : t.holds) {
-      if (held >> 1 != alock >> 1 || (held & alock & 1) != 0) continue;
+    // [GL 5.1 second]
+    if (t.elements.TookOver(*earlier.ownership)) {
       ++t.counts[kLockHeld];
       return true;
     }
     return false;
-  }
-  bool IsOwner(Thread& t, const Info& earlier) { return ledger_.IsOwner(*earlier.ownership, t.tid, t.steps()); }
-
-  // ---- Events ----
-
-  Tag Append(Thread& t, Element from, Element to) {
-    ledger_.Append(from, to, t.steps());
-    return Tag::kKept;
-  }
-  void AppendByNobody(Element from, Element to) {
-    uint64_t steps[kOwnershipStepCount] = {};
-    ledger_.Append(from, to, steps);
-  }
-  Tag EndSegment(Thread& t) {
-    ledger_.EndSegment(t.mine);
-    return Tag::kChanged;
-  }
-  Tag HandOn(Thread& t, Element to) {
-    Append(t, t.self(), to);
-    return EndSegment(t);
-  }
-
-  // If the element of s is in LS(x), adds t.
-  Tag Take(Thread& t, Sync& s, ElementKind kind) {
-    typename Sync::Carrier& carrier = s.Of(kind);
-    if (carrier.empty || carrier.known_to == t.tid) return Tag::kKept;
-    carrier.known_to = t.tid;
-    return Append(t, s.element(kind), t.self());
-  }
-  // If `from`, which is t or t's fence, is in LS(x), adds the element of s.
-  Tag Give(Thread& t, Element from, Sync& s, ElementKind kind) {
-    typename Sync::Carrier& carrier = s.Of(kind);
-    const bool knows_all = carrier.empty || carrier.known_to == t.tid;
-    carrier = {.empty = false, .known_to = knows_all ? t.tid : kNoThread};
-    if (from == t.self()) return HandOn(t, s.element(kind));
-    return Append(t, from, s.element(kind));
-  }
-  void EndValue(Thread& t, Sync& s) {
-    typename Sync::Carrier& carrier = s.Of(ElementKind::kCarried);
-    if (!carrier.empty) Append(t, kNoElement, s.element(ElementKind::kCarried));
-    carrier = {};
-  }
-
-  uint64_t NextNumber() {
-    ScopedLock guard(numbers_lock_);
-    return ++numbers_;
   }
 
   Arena<Mem> arena_;  // first: everything below lives in it
   LocksetTable<Mem> locksets_;
   Ledger ledger_;
   LastCommits<Mem> commits_;
-  typename Mem::Lock numbers_lock_;
-  uint64_t numbers_ = 0;
 };
 
 }  // namespace redflag

@@ -33,6 +33,8 @@ class Hb {
  public:
   static constexpr const char* kName = "hb";
   static constexpr const char* kSummary = "precise happens-before: every race of this run, no false alarms";
+  static constexpr const char* kWhyMore = "";
+  static constexpr const char* kWhyLess = "";
   static constexpr Map kMap = Map::kGranule;
   static constexpr Filter kFilter = Filter::kOwnSlot;
   static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;

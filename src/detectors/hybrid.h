@@ -366,6 +366,9 @@ class Hybrid : public HybridCore<Mem, false> {
   using HybridCore<Mem, false>::HybridCore;
   static constexpr const char* kName = "hybrid";
   static constexpr const char* kSummary = "happens-before and locksets: races this run hid, and some false alarms";
+  static constexpr const char* kWhyMore =
+      "takes no order from locks: what a lock ordered in this run may come the other way in the next [TS 4.4.1]";
+  static constexpr const char* kWhyLess = "remembers 4 writers and 4 readers a byte; the first was pushed out [TS 6.1]";
 };
 
 }  // namespace redflag

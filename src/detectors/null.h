@@ -17,6 +17,8 @@ class Null {
  public:
   static constexpr const char* kName = "null";
   static constexpr const char* kSummary = "counts events, reports nothing: the floor of the cost";
+  static constexpr const char* kWhyMore = "";
+  static constexpr const char* kWhyLess = "counts only";
   static constexpr Map kMap = Map::kGranule;
   static constexpr Filter kFilter = Filter::kNone;
   static constexpr AfterRace kAfterRace = AfterRace::kContinue;

@@ -38,7 +38,9 @@ using Progress = std::function<void(uint64_t)>;
 struct DetectorInfo {
   const char* name;
   const char* summary;
-  bool reports;  // false: counts only
+  const char* why_more;  // why it may report what a precise detector does not; empty: it does not
+  const char* why_less;  // why it may be silent where a precise detector reports; empty: it is not
+  bool reports;          // false: counts only
   Analysis (*analyze)(const Trace&, const Progress&);
 };
 

@@ -51,7 +51,12 @@ Analysis AnalyzeWith(const Trace& trace, const Progress& progress) {
 
 template <class D>
 DetectorInfo MakeDetectorInfo() {
-  return DetectorInfo{.name = D::kName, .summary = D::kSummary, .reports = D::kReports, .analyze = AnalyzeWith<D>};
+  return DetectorInfo{.name = D::kName,
+                      .summary = D::kSummary,
+                      .why_more = D::kWhyMore,
+                      .why_less = D::kWhyLess,
+                      .reports = D::kReports,
+                      .analyze = AnalyzeWith<D>};
 }
 
 }  // namespace redflag

@@ -25,7 +25,7 @@ constexpr uint32_t kNobody = UINT32_MAX;
 constexpr uint8_t kAnyVariable = UINT8_MAX;
 constexpr uint64_t kDataBase = 0x1000;
 constexpr uint64_t kHeapBase = 0x2000;
-constexpr uint64_t kHeapSlot = 48;    // distance of heap blocks
+constexpr uint64_t kHeapSlot = 176;   // distance of heap blocks: they share cache lines, and some cover whole ones
 constexpr uint64_t kCounterSize = 8;  // of the reference count at the start of a heap block
 
 // SplitMix64 (Steele, Lea, Flood 2014).
@@ -749,6 +749,7 @@ class Generator {
     const uint32_t shift = random_.Chance(2, 3) ? 0 : random_.Between(1, 8);
     block.addr = slot + (Has(kMixedSizes) ? shift : shift & 8);
     block.size = Has(kMixedSizes) ? random_.Between(9, 32) : 8 * random_.Between(2, 4);
+    if (random_.Chance(1, 5)) block.size = 8 * random_.Between(14, 20);
     block.live = true;
     trace_.ranges.push_back({"p" + std::to_string(allocations_++), Addr{block.addr}, block.size, trace_.events.size()});
     EmitOnAll(EventKind::kAlloc, thread, block);

@@ -11,6 +11,7 @@ namespace {
 struct ShortList {
   static constexpr uint32_t kBlockEvents = 3;
   static constexpr uint32_t kMaxBlocks = 1;
+  static constexpr uint32_t kEventsPerHolder = 0;
 };
 
 const RegisterSubject kGoldilocks{"goldilocks", FindDisagreement<Goldilocks<PlainMem>>};
