@@ -29,22 +29,34 @@ namespace redflag {
 template <class Mem>
 class AccessHistory {
  public:
-  // Would recording this access teach nothing? True if the same thread made an access that covers it, to all
-  // of its bytes, since its time last advanced: whatever races with the new one races with that one.
-  bool IsRedundant(const HistoryEntry& access) const {
+  // What there is to do about an access, found in one look.
+  enum class Finding : uint8_t {
+    kRedundant,  // the same thread made an access that covers it, to all of its bytes, since its time last advanced:
+                 // whatever races with the new one races with that one
+    kRaces,      // ForEachRace tells with what
+    kNew,        // to be recorded
+  };
+  template <class Clock>
+  Finding Examine(const Clock& clock, const HistoryEntry& access) const {
+    Finding finding = Finding::kNew;
+    const auto look = [&](const HistoryEntry& entry) {
+      if (RacesWith(clock, entry, access)) finding = Finding::kRaces;
+    };
     if (many_ == nullptr) {
       for (const HistoryEntry& entry : few_) {
-        if (entry.epoch == access.epoch && Makes(entry, access)) return true;
+        if (entry.epoch == access.epoch && MakesRedundant(entry, access)) return Finding::kRedundant;
+        look(entry);
       }
-      return false;
+      return finding;
     }
     for (const KindSet& set : many_->sets) {
       const HistoryEntry* entry = set.FindIf(SlotOf(access.epoch), [&](const HistoryEntry& candidate) {
-        return candidate.epoch == access.epoch && Makes(candidate, access);
+        return candidate.epoch == access.epoch && MakesRedundant(candidate, access);
       });
-      if (entry != nullptr) return true;
+      if (entry != nullptr) return Finding::kRedundant;
     }
-    return false;
+    ForEachOfMany(access.kind, look);
+    return finding;
   }
 
   // Calls visit(entry) for each remembered access that conflicts with `access` on some byte and is not known
@@ -52,16 +64,12 @@ class AccessHistory {
   template <class Clock, class Visitor>
   void ForEachRace(const Clock& clock, const HistoryEntry& access, Visitor visit) const {
     const auto look = [&](const HistoryEntry& entry) {
-      if (Any(entry.bytes & access.bytes) && Conflicts(entry.kind, access.kind) && !clock.Knows(entry.epoch)) {
-        visit(entry);
-      }
+      if (RacesWith(clock, entry, access)) visit(entry);
     };
     if (many_ == nullptr) {
       for (const HistoryEntry& entry : few_) look(entry);
-      return;
-    }
-    for (uint32_t kind = 0; kind < kKinds; ++kind) {
-      if (Conflicts(AccessKind(static_cast<uint8_t>(kind)), access.kind)) many_->sets[kind].ForEach(look);
+    } else {
+      ForEachOfMany(access.kind, look);
     }
   }
 
@@ -180,8 +188,21 @@ class AccessHistory {
     KindSet sets[kKinds];
   };
 
-  static bool Makes(const HistoryEntry& entry, const HistoryEntry& redundant) {
-    return Contains(entry.bytes, redundant.bytes) && Covers(entry.kind, redundant.kind);
+  static bool MakesRedundant(const HistoryEntry& entry, const HistoryEntry& access) {
+    return Contains(entry.bytes, access.bytes) && Covers(entry.kind, access.kind);
+  }
+
+  template <class Clock>
+  static bool RacesWith(const Clock& clock, const HistoryEntry& entry, const HistoryEntry& access) {
+    return Any(entry.bytes & access.bytes) && Conflicts(entry.kind, access.kind) && !clock.Knows(entry.epoch);
+  }
+
+  // The entries of the second form that can conflict with an access of this kind.
+  template <class Visitor>
+  void ForEachOfMany(AccessKind kind, Visitor visit) const {
+    for (uint8_t other = 0; other < kKinds; ++other) {
+      if (Conflicts(AccessKind{other}, kind)) many_->sets[other].ForEach(visit);
+    }
   }
 
   // False if there is no room; what the access covers is dropped in any case.

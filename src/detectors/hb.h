@@ -239,7 +239,9 @@ class Hb {
     }
 
     // [HB same epoch]
-    if (cell.history.IsRedundant(mine)) {
+    using History = AccessHistory<Mem>;
+    const auto finding = cell.history.Examine(t.clock, mine);
+    if (finding == History::Finding::kRedundant) {
       ++t.counts[kSameEpoch];
       return kNoBytes;
     }
@@ -247,15 +249,8 @@ class Hb {
     // [TS 4.1 race]: conflicting, and not ordered.
     mine.locks = t.held.id();
     ByteMask raced = kNoBytes;
-    cell.history.ForEachRace(t.clock, mine, [&](const HistoryEntry& earlier) {
-      if (!Any(raced)) record.Begin(access, RecordOf(t.tid, mine, kAllBytes));
-      raced = raced | (earlier.bytes & mine.bytes);
-      record.AddEarlier(RecordOf(slots_.OwnerOf(earlier.epoch), earlier, mine.bytes));
-    });
-    if (Any(raced)) {
-      ++t.counts[kRace];
-      cell.racy = cell.racy | raced;
-      cell.history.Forget(arena_, raced);
+    if (finding == History::Finding::kRaces) {
+      raced = Report(t, cell, access, mine, record);
       mine.bytes = mine.bytes & ~raced;
     }
 
@@ -302,6 +297,21 @@ class Hb {
   static constexpr Rule RuleOf(AccessKind kind) {
     constexpr Rule kByKind[] = {kAtomicRead, kRead, kAtomicWrite, kWrite};
     return kByKind[Raw(kind)];
+  }
+
+  // Fills the record, and ends the history of the racy bytes.
+  [[gnu::noinline]] ByteMask Report(Thread& t, Cell& cell, const Access& access, const HistoryEntry& mine,
+                                    RaceRecord& record) {
+    ++t.counts[kRace];
+    ByteMask raced = kNoBytes;
+    record.Begin(access, RecordOf(t.tid, mine, kAllBytes));
+    cell.history.ForEachRace(t.clock, mine, [&](const HistoryEntry& earlier) {
+      raced = raced | (earlier.bytes & mine.bytes);
+      record.AddEarlier(RecordOf(slots_.OwnerOf(earlier.epoch), earlier, mine.bytes));
+    });
+    cell.racy = cell.racy | raced;
+    cell.history.Forget(arena_, raced);
+    return raced;
   }
 
   Arena<Mem> arena_;  // first: everything below lives in it
