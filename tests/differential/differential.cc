@@ -1,6 +1,6 @@
 // The differential suite: random traces, each seen by every detector and by what it is held against (subject.h).
 //
-//   differential [--traces N] [--seed S] [--detector NAME] [--jobs J] [--no-shrink]
+//   differential [--traces N] [--seed S] [--detectors NAME,NAME] [--jobs J] [--no-shrink]
 //
 // Exit code 0 if all agree. A disagreement is shrunk to a smallest trace that still shows it and printed as
 // text, ready to become a file in tests/traces/.
@@ -131,14 +131,17 @@ int Main(int argc, char** argv) {
       seed = std::strtoull(value, nullptr, 10);
     } else if (name == "--jobs") {
       jobs = std::strtoull(value, nullptr, 10);
-    } else if (name == "--detector") {
-      std::erase_if(subjects, [&](const Subject& subject) { return subject.name != value; });
+    } else if (name == "--detectors") {
+      const std::string wanted = "," + std::string(value) + ",";
+      std::erase_if(subjects, [&](const Subject& subject) {
+        return wanted.find("," + std::string(subject.name) + ",") == std::string::npos;
+      });
     } else {
       understood = false;
     }
   }
   if (!understood || subjects.empty() || traces == 0 || jobs == 0) {
-    std::cerr << "usage: differential [--traces N] [--seed S] [--detector NAME] [--jobs J] [--no-shrink]\n";
+    std::cerr << "usage: differential [--traces N] [--seed S] [--detectors NAME,NAME] [--jobs J] [--no-shrink]\n";
     return 2;
   }
 
