@@ -1,6 +1,5 @@
-// ElementSet: a lockset as Goldilocks means it, the set LS(x) of everything that makes its holder an owner of x. Sorted;
-// the first few elements lie in place, because most locksets never grow. Keeps a hash of its contents up to date, so that
-// equal sets are found without comparing.
+// ElementSet: a lockset as Goldilocks means it, the set LS(x) of everything that makes its holder an owner of x. The first few
+// elements lie in place, because most locksets never grow; more of them in a hash table.
 //
 // In-process: memory from the Arena that the calls take; Free() gives it back. Not thread-safe: the owner locks.
 #pragma once
@@ -8,7 +7,6 @@
 #include <cstdint>
 
 #include "base/arena.h"
-#include "base/hash_map.h"
 #include "clocks/sync_event_list.h"
 
 namespace redflag {
@@ -16,88 +14,101 @@ namespace redflag {
 template <class Mem>
 class ElementSet {
  public:
-  explicit ElementSet(Element first) : hash_(HashKey(Raw(first))), size_(1), in_place_{first} {}
+  explicit ElementSet(Element first) : size_(1), in_place_{first} {}
+
+  // Back to the empty set.
   void Free(Arena<Mem>& arena) {
-    if (capacity_ != kInPlace) arena.Free(spilled_, capacity_ * sizeof(Element));
-    capacity_ = kInPlace;
-    size_ = 0;
+    if (is_spilled()) arena.Free(spilled_, (mask_ + 1) * sizeof(Element));
+    mask_ = size_ = 0;
   }
 
-  const Element* begin() const { return data(); }
-  const Element* end() const { return data() + size_; }
   uint32_t size() const { return size_; }
-  uint64_t hash() const { return hash_; }
 
   bool Contains(Element element) const {
-    const uint32_t i = Find(element);
-    return i < size_ && data()[i] == element;
+    if (is_spilled()) return spilled_[PlaceOf(element)] == element;
+    for (uint32_t i = 0; i < size_; ++i) {
+      if (in_place_[i] == element) return true;
+    }
+    return false;
   }
 
   void Add(Arena<Mem>& arena, Element element) {
-    const uint32_t place = Find(element);
-    if (place < size_ && data()[place] == element) return;
-    if (size_ == capacity_) Grow(arena);
-    Element* elements = data();
-    for (uint32_t i = size_; i > place; --i) elements[i] = elements[i - 1];
-    elements[place] = element;
+    if (Contains(element)) return;
+    if (is_spilled() ? size_ * 2 > mask_ : size_ == kInPlace) Grow(arena);
     ++size_;
-    hash_ ^= HashKey(Raw(element));
+    if (is_spilled()) {
+      spilled_[PlaceOf(element)] = element;
+    } else {
+      in_place_[size_ - 1] = element;
+    }
   }
 
   void Remove(Element element) {
-    const uint32_t place = Find(element);
-    Element* elements = data();
-    if (place == size_ || elements[place] != element) return;
+    if (!Contains(element)) return;
     --size_;
-    for (uint32_t i = place; i < size_; ++i) elements[i] = elements[i + 1];
-    hash_ ^= HashKey(Raw(element));
+    if (is_spilled()) {
+      CloseGap(PlaceOf(element));
+      return;
+    }
+    uint32_t i = 0;
+    while (in_place_[i] != element) ++i;
+    in_place_[i] = in_place_[size_];
   }
 
-  bool operator==(const ElementSet& other) const {
-    if (hash_ != other.hash_ || size_ != other.size_) return false;
-    for (uint32_t i = 0; i < size_; ++i) {
-      if (data()[i] != other.data()[i]) return false;
+  // Calls visit(element) for each, in no particular order.
+  template <class Visitor>
+  void ForEach(Visitor visit) const {
+    if (!is_spilled()) {
+      for (uint32_t i = 0; i < size_; ++i) visit(in_place_[i]);
+      return;
     }
-    return true;
+    for (uint32_t i = 0; i <= mask_; ++i) {
+      if (spilled_[i] != kNoElement) visit(spilled_[i]);
+    }
   }
 
  private:
   static constexpr uint32_t kInPlace = 4;
 
-  const Element* data() const { return capacity_ == kInPlace ? in_place_ : spilled_; }
-  Element* data() { return capacity_ == kInPlace ? in_place_ : spilled_; }
+  bool is_spilled() const { return mask_ != 0; }
 
-  // The first place whose element is not below this one.
-  uint32_t Find(Element element) const {
-    const Element* elements = data();
-    uint32_t low = 0;
-    uint32_t high = size_;
-    while (high - low > kInPlace) {
-      const uint32_t middle = (low + high) / 2;
-      if (elements[middle] < element) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
+  uint32_t HomeOf(Element element) const {
+    return static_cast<uint32_t>((Raw(element) * 0x9e3779b97f4a7c15u) >> 32) & mask_;
+  }
+  // Where it is, or where it would go.
+  uint32_t PlaceOf(Element element) const {
+    uint32_t i = HomeOf(element);
+    while (spilled_[i] != kNoElement && spilled_[i] != element) i = (i + 1) & mask_;
+    return i;
+  }
+
+  // Moves later elements of the same run back, so that there are no tombstones.
+  void CloseGap(uint32_t gap) {
+    for (uint32_t i = (gap + 1) & mask_; spilled_[i] != kNoElement; i = (i + 1) & mask_) {
+      if (((i - HomeOf(spilled_[i])) & mask_) < ((i - gap) & mask_)) continue;
+      spilled_[gap] = spilled_[i];
+      gap = i;
     }
-    while (low < high && elements[low] < element) ++low;
-    return low;
+    spilled_[gap] = kNoElement;
   }
 
   void Grow(Arena<Mem>& arena) {
-    const uint32_t capacity = capacity_ * 2;
-    auto* elements = static_cast<Element*>(arena.Allocate(capacity * sizeof(Element)));
-    for (uint32_t i = 0; i < size_; ++i) elements[i] = data()[i];
-    if (capacity_ != kInPlace) arena.Free(spilled_, capacity_ * sizeof(Element));
-    spilled_ = elements;
-    capacity_ = capacity;
+    ElementSet grown;
+    grown.mask_ = is_spilled() ? mask_ * 2 + 1 : kInPlace * 4 - 1;
+    grown.size_ = size_;
+    grown.spilled_ = static_cast<Element*>(arena.Allocate((grown.mask_ + 1) * sizeof(Element)));
+    for (uint32_t i = 0; i <= grown.mask_; ++i) grown.spilled_[i] = kNoElement;
+    ForEach([&](Element element) { grown.spilled_[grown.PlaceOf(element)] = element; });
+    Free(arena);
+    *this = grown;
   }
 
-  uint64_t hash_;
-  uint32_t size_;
-  uint32_t capacity_ = kInPlace;
+  ElementSet() = default;
+
+  uint32_t size_ = 0;
+  uint32_t mask_ = 0;  // the size of the table less one; 0: in place
   union {
-    Element in_place_[kInPlace];
+    Element in_place_[kInPlace] = {};
     Element* spilled_;
   };
 };

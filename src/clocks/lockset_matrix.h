@@ -35,7 +35,10 @@ class LocksetMatrix {
     item.row = static_cast<uint32_t>(rows_.size());
     rows_.Push(Row{.item = &item, .hash = 0});
     ++live_;
-    for (const Element element : elements) SetBit(ColumnOf(element), element, item.row);
+    elements.ForEach([&](Element element) {
+      ColumnOf(element).words[item.row / kBits] |= uint64_t{1} << item.row % kBits;
+      rows_[item.row].hash ^= HashKey(Raw(element));
+    });
   }
 
   // The row of a removed item keeps its bits until there is enough to clean up.
@@ -124,11 +127,6 @@ class LocksetMatrix {
     return words;
   }
   void FreeColumn(Column& column) { arena_.Free(column.words, words_ * sizeof(uint64_t)); }
-
-  void SetBit(Column& column, Element element, uint32_t row) {
-    column.words[row / kBits] |= uint64_t{1} << row % kBits;
-    rows_[row].hash ^= HashKey(Raw(element));
-  }
 
   // The element was added to these rows of a word, or taken out of them.
   void Rehash(Element element, uint64_t word, uint64_t bits) {

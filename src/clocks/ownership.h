@@ -126,7 +126,7 @@ class OwnershipLedger {
     }
     if (owners.is_settled()) Unsettle(owners);
     // [GL 5.1 third]
-    if (owners.elements.size() == 1 && IsOwnerByTwoThreads(owners, ownership.owner, thread, steps)) {
+    if (owners.elements.size() <= kNearElements / 2 && IsOwnerByTwoThreads(owners, ownership.owner, thread, steps)) {
       ++steps[kStepTwoThreads];
       owners.found = thread;
       return true;
@@ -152,7 +152,7 @@ class OwnershipLedger {
       Apply(event, owners);
       return false;
     });
-    for (const Element element : owners.elements) visit(element);
+    owners.elements.ForEach(visit);
   }
 
   // ---- Lifetimes ----
@@ -277,8 +277,9 @@ class OwnershipLedger {
   // Only events of the two threads add, so the set found is a part of the real one; but what an event of whatever thread
   // takes out is out. Leaves the set where it is.
   bool IsOwnerByTwoThreads(const OwnerSet& owners, Tid owner, Tid thread, uint64_t* steps) {
-    Element near[kNearElements] = {*owners.elements.begin()};
-    uint32_t size = 1;
+    Element near[kNearElements];
+    uint32_t size = 0;
+    owners.elements.ForEach([&](Element element) { near[size++] = element; });
     const auto find = [&](Element element) {
       uint32_t i = 0;
       while (i < size && near[i] != element) ++i;

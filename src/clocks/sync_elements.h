@@ -33,7 +33,8 @@ class SyncElements {
   // Nobody can take anything from it any more.
   ~SyncElements() {
     uint64_t steps[kOwnershipStepCount] = {};
-    for (const ElementKind kind : {ElementKind::kCarried, ElementKind::kExclusive, ElementKind::kShared}) {
+    constexpr ElementKind kKinds[] = {ElementKind::kCarried, ElementKind::kExclusive, ElementKind::kShared};
+    for (const ElementKind kind : kKinds) {
       if (!Of(kind).empty) ledger_.Append(kNoElement, element(kind), steps);
     }
   }

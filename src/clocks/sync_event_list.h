@@ -56,11 +56,12 @@ struct SyncEvent {
 };
 static_assert(sizeof(SyncEvent) == 16);
 
-// How long the list may get before evaluation becomes eager: this many blocks (of 2 KB: 256 KB), and as much again for
-// everybody who stands in it as a lockset of its own takes.
+// How long the list may get before evaluation becomes eager: this many blocks (of 2 KB), and 128 bytes for
+// everybody who stands in it, which is what a lockset of its own takes at least. A shorter list is a shorter walk for those
+// who stand at its head; a longer one leaves more locksets alone until they are not needed any more.
 struct EventListLimits {
   static constexpr uint32_t kBlockEvents = 126;
-  static constexpr uint32_t kMaxBlocks = 128;
+  static constexpr uint32_t kMaxBlocks = 16;
   static constexpr uint32_t kEventsPerHolder = 8;
 };
 
