@@ -52,7 +52,7 @@ class OwnershipLedger {
 
   struct Ownership {
     OwnerSet* owners;  // under the lock of the ledger
-    uint64_t alock;    // a lock that the owner held: detectors/goldilocks.h
+    uint64_t alock;    // a lock that the owner held, or 0: clocks/sync_elements.h
     typename Mem::Counter users;
     Tid owner;
     LocksetId locks;
@@ -79,7 +79,7 @@ class OwnershipLedger {
   void Append(Element from, Element to, uint64_t* steps) {
     ScopedLock guard(lock_);
     if (list_.holders() + settled_.live() == 0 || !list_.Append(from, to)) return;
-    if (settled_.live() == 0) steps[kStepTrimmed] += list_.Trim();
+    if (settled_.live() == 0) steps[kStepTrimmed] += list_.Trim();  // [GL 5.4 trim]
     while (list_.IsTooLong(ownerships_)) EvaluateFirstBlock(steps);
   }
 
@@ -125,7 +125,7 @@ class OwnershipLedger {
       return true;
     }
     if (owners.is_settled()) Unsettle(owners);
-    // [GL 5.1 third]
+    // [GL 5.1 third]: worth a try while the set is small
     if (owners.elements.size() <= kNearElements / 2 && IsOwnerByTwoThreads(owners, ownership.owner, thread, steps)) {
       ++steps[kStepTwoThreads];
       owners.found = thread;
@@ -303,7 +303,7 @@ class OwnershipLedger {
     return found;
   }
 
-  // ---- Partially-eager evaluation: [GL 5.4] ----
+  // ---- Partially-eager evaluation: [GL 5.4 eager] ----
 
   // What is settled moves on to the second block, and those who stand in the first one settle there too.
   void EvaluateFirstBlock(uint64_t* steps) {

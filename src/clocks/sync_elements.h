@@ -19,6 +19,9 @@
 #include "base/arena.h"
 #include "base/ids.h"
 #include "base/vector.h"
+#include "clocks/commit_clocks.h"
+#include "clocks/last_commits.h"
+#include "clocks/lockset.h"
 #include "clocks/ownership.h"
 #include "clocks/sync_event_list.h"
 #include "events/event.h"
@@ -83,22 +86,22 @@ class ThreadElements {
   Tid thread() const { return mine_.thread; }
   Element self() const { return ThreadElement(thread()); }
 
-  // [GL Fig.5 rule 6]
+  // [GL Fig.5 rule 6]: C_t -> C_u
   void Fork(const ThreadElements& child) { HandOn(child.self()); }
-  // [GL Fig.5 rule 7]
+  // [GL Fig.5 rule 7]: C_u -> C_t
   void Join(const ThreadElements& child) { Append(child.self(), self()); }
   void End() { ledger_.EndSegment(mine_); }
 
   // Locks, with the arcs of the ThreadSanitizer paper, 4.4.1: what read unlocks leave is taken by exclusive locks only.
 
-  // [GL Fig.5 rule 4]
+  // [GL Fig.5 rule 4]: X_s -> C_t, R_s -> C_t
   void Lock(Sync& s, LockMode mode) {
     Take(s, ElementKind::kExclusive);
     if (mode == LockMode::kExclusive) Take(s, ElementKind::kShared);
     holds_.Push(s.NameIn(mode));
     ledger_.EndOwnership(mine_);
   }
-  // [GL Fig.5 rule 5]
+  // [GL Fig.5 rule 5]: C_t -> X_s or C_t -> R_s
   void Unlock(Sync& s, LockMode mode) {
     for (size_t i = holds_.size(); i-- > 0;) {
       if (holds_[i] != s.NameIn(mode)) continue;
@@ -110,16 +113,16 @@ class ThreadElements {
 
   // Atomics and signals.
 
-  // [GL Fig.5 rule 2]
+  // [GL Fig.5 rule 2]: M_s -> C_t
   void Acquire(Sync& s) { Take(s, ElementKind::kCarried); }
-  // [GL Fig.5 rule 3]: C_t -> M_s, after what the old value carried is gone
+  // [GL Fig.5 rule 3]: out M_s, C_t -> M_s: the old value and what it carried are gone
   void ReleaseStore(Sync& s) {
     EndValue(s);
     Release(s, ElementKind::kCarried);
   }
   // [GL Fig.5 rule 3]: C_t -> M_s
   void ReleaseMerge(Sync& s) { Release(s, ElementKind::kCarried); }
-  // M_s -> P_t. Where C_t is already, P_t could add nothing.
+  // [GL atomics]: M_s -> P_t. Where C_t is already, P_t could add nothing.
   void RelaxedLoad(Sync& s) {
     typename Sync::Carrier& carrier = s.Of(ElementKind::kCarried);
     if (carrier.empty || carrier.known_to == thread() || carrier.pending_of == thread()) return;
@@ -127,39 +130,39 @@ class ThreadElements {
     has_pending_ = had_pending_ = true;
     Append(s.element(ElementKind::kCarried), pending());
   }
-  // out M_s, F_t -> M_s
+  // [GL atomics]: out M_s, F_t -> M_s
   void RelaxedStore(Sync& s) {
     EndValue(s);
     RelaxedMerge(s);
   }
-  // F_t -> M_s
+  // [GL atomics]: F_t -> M_s
   void RelaxedMerge(Sync& s) {
     if (!has_fence_) return;
     NoteGift(s, ElementKind::kCarried);
     Append(fence(), s.element(ElementKind::kCarried));
   }
-  // P_t -> C_t
+  // [GL atomics]: P_t -> C_t
   void AcquireFence() {
     if (!has_pending_) return;
     has_pending_ = false;
     Append(pending(), self());
   }
-  // C_t -> F_t
+  // [GL atomics]: C_t -> F_t
   void ReleaseFence() {
     has_fence_ = true;
     HandOn(fence());
   }
 
-  // Transactions: [GL Fig.5 rule 9]. `Commits` is a LastCommits; K_c stands for the bytes whose latest commit c is.
+  // Transactions: [GL Fig.5 rule 9]. K_c stands for the bytes whose latest commit is c.
 
-  template <class Commits, class Footprint>
-  void CommitBegin(Commits& commits, const Footprint* footprint, size_t count) {
+  // K_c -> C_t
+  void CommitBegin(LastCommits<Mem>& commits, const Footprint* footprint, size_t count) {
     commits.ForEach(footprint, count, [&](uint64_t commit, Tid author) {
       if (author != thread()) Append(MakeElement(ElementKind::kCommit, commit), self());
     });
   }
-  template <class Commits, class Footprint>
-  void CommitEnd(Commits& commits, const Footprint* footprint, size_t count) {
+  // C_t -> K_c
+  void CommitEnd(LastCommits<Mem>& commits, const Footprint* footprint, size_t count) {
     commits.Add(
         thread(), footprint, count, [&](uint64_t commit) { Append(self(), MakeElement(ElementKind::kCommit, commit)); },
         [&](uint64_t commit) { TakeOutCommit(commit); });
@@ -170,8 +173,7 @@ class ThreadElements {
   // Accesses.
 
   // The ownership of what the thread accesses now: [GL Fig.8 Handle-Action l.5-9]. `held` names the locks it holds.
-  template <class HeldLocks>
-  Ownership* Current(HeldLocks& held) {
+  Ownership* Current(HeldLocks<Mem>& held) {
     if (mine_.current != nullptr) return mine_.current;
     return ledger_.Begin(mine_, held.id(), holds_.empty() ? 0 : holds_.back());
   }

@@ -91,10 +91,10 @@ class Goldilocks {
   static constexpr RuleInfo kRules[kRuleCount] = {
       {"same ownership", "[GL same ownership]"},
       {"ignored after race", "[GL 6 off]"},
-      {"read", "[GL Fig.5 rule 1, read]"},
-      {"write", "[GL Fig.5 rule 1, write]"},
-      {"atomic read", "[GL Fig.5 rule 1, atomic]"},
-      {"atomic write", "[GL Fig.5 rule 1, atomic]"},
+      {"read", "[GL Fig.5 rule 1]"},
+      {"write", "[GL Fig.5 rule 1]"},
+      {"atomic read", "[GL Fig.5 rule 1]"},
+      {"atomic write", "[GL Fig.5 rule 1]"},
       {"race", "[GL Fig.5 rule 1, race]"},
       {"short: both transactions", "[GL Fig.8 l.1]"},
       {"short: same thread", "[GL 5.1 first]"},
@@ -120,7 +120,7 @@ class Goldilocks {
       {"release fence", "[GL atomics]"},
       {"fork", "[GL Fig.5 rule 6]"},
       {"join", "[GL Fig.5 rule 7]"},
-      {"thread end", ""},
+      {"thread end", "[GL Fig.8 terminate]"},
       {"commit", "[GL Fig.5 rule 9]"},
       {"lifetime", "[GL Fig.5 rule 8]"},
   };
@@ -168,6 +168,7 @@ class Goldilocks {
     return Tag::kKept;
   }
 
+  // [GL Fig.8 terminate]: no event; the elements of t go when the engine drops it.
   Tag OnEnd(Thread& t) {
     ++t.counts[kEnd];
     t.elements.End();

@@ -2,6 +2,7 @@
 """Can the differential suite fail? Breaks one rule at a time, on purpose, and expects to be caught.
 
   tests/mutation/run.py --build build/release [--only NAME] [--traces N] [--jobs J]
+  tests/mutation/run.py --check      only whether each text to be replaced occurs exactly once; compiles nothing
 
 There is a list of mutations for each detector, NAME.txt beside this file. Each replaces one piece of one file. The
 differential driver is compiled with that detector (subject_NAME.cc) against the broken file (the tree itself is never
@@ -77,14 +78,23 @@ def compile_command(build):
     return keep, [str(x) for x in libraries] + ["-lfmt", "-pthread"]
 
 
+def places_of(mutation, source):
+    """White space is folded, so that formatting does not matter."""
+    return list(re.finditer(r"\s+".join(re.escape(word) for word in mutation.old.split()), source))
+
+
+def misplaced(mutation):
+    """What is wrong with the place of a mutation, or nothing."""
+    count = len(places_of(mutation, (ROOT / mutation.file).read_text()))
+    return "" if count == 1 else f"its text occurs {count} times in {mutation.file}"
+
+
 def try_mutation(mutation, build, traces, work):
     """Returns (caught, how)."""
+    if misplaced(mutation):
+        return False, misplaced(mutation)
     source = (ROOT / mutation.file).read_text()
-    # White space is folded, so that formatting does not matter.
-    pattern = r"\s+".join(re.escape(word) for word in mutation.old.split())
-    places = list(re.finditer(pattern, source))
-    if len(places) != 1:
-        return False, f"its text occurs {len(places)} times in {mutation.file}"
+    places = places_of(mutation, source)
     overlay = work / mutation.name
     broken = overlay / pathlib.Path(mutation.file).relative_to("src")
     broken.parent.mkdir(parents=True)
@@ -112,7 +122,8 @@ def try_mutation(mutation, build, traces, work):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--build", type=pathlib.Path)
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--only", help="only mutations whose name contains this")
     parser.add_argument("--traces", type=int, default=60000)
     parser.add_argument("--jobs", type=int, default=2)
@@ -125,6 +136,12 @@ def main():
         mutations = [m for m in mutations if args.only in m.name]
     if not mutations:
         sys.exit("no mutation to run")
+    if args.check:
+        wrong = [f"{m.name}: {misplaced(m)}" for m in mutations if misplaced(m)]
+        print("\n".join(wrong + [f"{len(mutations) - len(wrong)} passed, {len(wrong)} failed"]))
+        return 1 if wrong else 0
+    if not args.build:
+        parser.error("--build is needed")
     survivors = 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         work = pathlib.Path(folder)
