@@ -5,12 +5,12 @@
 // Notation
 //   C_t        Thread::clock           what t knows; touched by t only
 //   epoch      Thread::clock.epoch()   t's slot and time: the label of its accesses; advances with every release
-//   SS_Wr(x)   Cell::history           kinds kWrite and kAtomicWrite: the paper's writer segment set, of single accesses
-//   SS_Rd(x)   Cell::history           kinds kRead and kAtomicRead: the paper's reader segment set
+//   SS_Wr(x)   Cell                    kinds kWrite and kAtomicWrite: the paper's writer segment set, of single accesses
+//   SS_Rd(x)   Cell                    kinds kRead and kAtomicRead: the paper's reader segment set
 //   M_s, X_s   Sync                    what s hands on (clocks/sync_clocks.h); touched under the engine's lock of s
 //   a <= t     clock.Knows(a)          access a is ordered before t's next action
 //   LS_t       Thread::held            not used to decide; carried into records so that reports can name the locks
-//   racy(x)    Cell::racy              bytes whose first race was reported; touched under the lock of the cell
+//   racy(x)    Cell                    bytes whose first race was reported; touched under the lock of the cell
 //
 // Each rule carries its tag and a counter.
 #pragma once
@@ -18,8 +18,8 @@
 #include <cstdint>
 
 #include "base/arena.h"
-#include "clocks/access_history.h"
 #include "clocks/commit_clocks.h"
+#include "clocks/exact_cell.h"
 #include "clocks/history_entry.h"
 #include "clocks/lockset.h"
 #include "clocks/sync_clocks.h"
@@ -28,7 +28,8 @@
 
 namespace redflag {
 
-template <class Mem>
+// CellOf: how a cell is stored. Offline exactly, with all there is to know; online in two words (clocks/packed_cell.h).
+template <class Mem, template <class> class CellOf = ExactCell>
 class Hb {
  public:
   static constexpr const char* kName = "hb";
@@ -106,11 +107,8 @@ class Hb {
     explicit Sync(Hb& hb) : SyncClock<Mem>(hb.arena_) {}
   };
 
-  struct Cell {
-    AccessHistory<Mem> history;
-    [[no_unique_address]] typename Mem::Lock lock;
-    ByteMask racy;
-  };
+  using Cell = CellOf<Mem>;
+  using OpenedCell = typename Cell::Opened;
 
   // The write that began a lifetime.
   using Stamp = HistoryEntry;
@@ -227,11 +225,11 @@ class Hb {
                       .bytes = access.bytes,
                       .kind = access.kind,
                       .origin = access.origin};
-    ScopedLock guard(cell.lock);
+    OpenedCell opened(cell);
 
     // [TS 4.2 ignore]
-    if (Any(cell.racy)) {
-      mine.bytes = mine.bytes & ~cell.racy;
+    if (Any(opened.racy())) {
+      mine.bytes = mine.bytes & ~opened.racy();
       if (!Any(mine.bytes)) {
         ++t.counts[kIgnored];
         return kNoBytes;
@@ -239,9 +237,9 @@ class Hb {
     }
 
     // [HB same epoch]
-    using History = AccessHistory<Mem>;
-    const auto finding = cell.history.Examine(t.clock, mine);
-    if (finding == History::Finding::kRedundant) {
+    using Finding = typename Cell::Finding;
+    const Finding finding = opened.Examine(t.clock, mine);
+    if (finding == Finding::kRedundant) {
       ++t.counts[kSameEpoch];
       return kNoBytes;
     }
@@ -249,16 +247,16 @@ class Hb {
     // [TS 4.1 race]: conflicting, and not ordered.
     mine.locks = t.held.id();
     ByteMask raced = kNoBytes;
-    if (finding == History::Finding::kRaces) {
-      raced = Report(t, cell, access, mine, record);
+    if (finding == Finding::kRaces) {
+      raced = Report(t, opened, access, mine, record);
       mine.bytes = mine.bytes & ~raced;
     }
 
     // [TS 4.2 l.6-9], [HB atomic]
     if (Any(mine.bytes)) {
       ++t.counts[RuleOf(access.kind)];
-      cell.history.Record(arena_, t.clock, mine);
-      if (cell.history.is_spread()) ++t.counts[kSpread];
+      opened.Record(arena_, t.clock, mine);
+      if (opened.is_spread()) ++t.counts[kSpread];
     }
     return raced;
   }
@@ -277,15 +275,12 @@ class Hb {
   }
 
   void Revive(Cell& cell, ByteMask bytes, const Stamp& stamp) {
-    ScopedLock guard(cell.lock);
-    cell.history.Forget(arena_, bytes);
-    cell.racy = cell.racy & ~bytes;
     HistoryEntry first = stamp;
     first.bytes = bytes;
-    cell.history.Remember(arena_, first);
+    OpenedCell(cell).Restart(arena_, first);
   }
 
-  void Forget(Cell& cell) { cell.history.Forget(arena_, kAllBytes); }
+  void Forget(Cell& cell) { cell.Clear(arena_); }
 
   // ---- Reports and tests ----
 
@@ -300,17 +295,16 @@ class Hb {
   }
 
   // Fills the record, and ends the history of the racy bytes.
-  [[gnu::noinline]] ByteMask Report(Thread& t, Cell& cell, const Access& access, const HistoryEntry& mine,
+  [[gnu::noinline]] ByteMask Report(Thread& t, OpenedCell& cell, const Access& access, const HistoryEntry& mine,
                                     RaceRecord& record) {
     ++t.counts[kRace];
     ByteMask raced = kNoBytes;
     record.Begin(access, RecordOf(t.tid, mine, kAllBytes));
-    cell.history.ForEachRace(t.clock, mine, [&](const HistoryEntry& earlier) {
+    cell.ForEachRace(t.clock, mine, [&](const HistoryEntry& earlier) {
       raced = raced | (earlier.bytes & mine.bytes);
       record.AddEarlier(RecordOf(slots_.OwnerOf(earlier.epoch), earlier, mine.bytes));
     });
-    cell.racy = cell.racy | raced;
-    cell.history.Forget(arena_, raced);
+    cell.AddRacy(arena_, raced);
     return raced;
   }
 

@@ -166,7 +166,7 @@ void CompareWithHb(uint64_t seed, uint32_t steps) {
           // A second chance for the bytes, so that the run goes on.
           g.Forget(gc[c]);
           h.Forget(hc[c]);
-          gc[c].racy = hc[c].racy = kNoBytes;
+          gc[c].racy = kNoBytes;
         }
       }
     }

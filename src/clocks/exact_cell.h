@@ -1,0 +1,69 @@
+// ExactCell: what is kept of one granule where memory is plentiful: every remembered access in full, the locks held at it
+// included. The offline engine uses it; clocks/packed_cell.h is the small one, with the same operations.
+//
+// Opened is the cell under its lock. It is what a detector works on.
+#pragma once
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "clocks/access_history.h"
+#include "clocks/history_entry.h"
+#include "events/access.h"
+
+namespace redflag {
+
+template <class Mem>
+class ExactCell {
+ public:
+  using Finding = typename AccessHistory<Mem>::Finding;
+
+  class Opened {
+   public:
+    explicit Opened(ExactCell& cell) : guard_(cell.lock_), cell_(cell) {}
+
+    // Bytes whose first race was reported.
+    ByteMask racy() const { return cell_.racy_; }
+    void AddRacy(Arena<Mem>& arena, ByteMask bytes) {
+      cell_.racy_ = cell_.racy_ | bytes;
+      cell_.history_.Forget(arena, bytes);
+    }
+
+    template <class Clock>
+    Finding Examine(const Clock& clock, const HistoryEntry& access) const {
+      return cell_.history_.Examine(clock, access);
+    }
+    template <class Clock, class Visitor>
+    void ForEachRace(const Clock& clock, const HistoryEntry& access, Visitor visit) const {
+      cell_.history_.ForEachRace(clock, access, visit);
+    }
+    template <class Clock>
+    void Record(Arena<Mem>& arena, const Clock& clock, const HistoryEntry& access) {
+      cell_.history_.Record(arena, clock, access);
+    }
+    bool is_spread() const { return cell_.history_.is_spread(); }
+
+    // Begins anew: nothing is known of these bytes but this access.
+    void Restart(Arena<Mem>& arena, const HistoryEntry& first) {
+      cell_.history_.Forget(arena, first.bytes);
+      cell_.racy_ = cell_.racy_ & ~first.bytes;
+      cell_.history_.Remember(arena, first);
+    }
+
+   private:
+    ScopedLock<typename Mem::Lock> guard_;
+    ExactCell& cell_;
+  };
+
+  // Becomes an empty cell, and gives back what it owned.
+  void Clear(Arena<Mem>& arena) {
+    history_.Forget(arena, kAllBytes);
+    racy_ = kNoBytes;
+  }
+
+ private:
+  AccessHistory<Mem> history_;
+  [[no_unique_address]] typename Mem::Lock lock_;
+  ByteMask racy_{};
+};
+
+}  // namespace redflag

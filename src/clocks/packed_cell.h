@@ -1,0 +1,366 @@
+// PackedCell: what is kept of one granule where memory is dear: two words, 16 bytes for 8 bytes of the program. The layout is
+// argued in docs/shadow.md; this file is the only one that knows it.
+//
+// A remembered access is one word:
+//
+//   63       44 43  42 41      32 31    24 23          0
+//   [  time   ][ kind ][  slot   ][ bytes  ][  context  ]
+//
+// and a cell has two of them in place, `write` and `read`. What does not fit (more than two accesses that matter, racy bytes)
+// goes to a record of words in the arena, and `write` says so. The locks held at an access are not kept: a thread's time advances
+// whenever its locks have changed since it last recorded something, so that its own log knows them (docs/shadow.md).
+//
+// Filter. The word `read` is all that a read needs to look at, and `write` all that a write needs: a write that is remembered
+// in place stands in both. Covers() tells, without a lock, that this very thread has recorded an access that makes a new one
+// redundant. Its words are read while others may change them. That is sound because a word names its thread and its time:
+// nobody else writes such a word, and the thread itself is busy reading.
+//
+// Invariant and rules are those of AccessHistory. All-zero memory is an empty cell. Lock: `write` is exchanged for kLocked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/arch.h"
+#include "base/arena.h"
+#include "clocks/epoch.h"
+#include "clocks/history_entry.h"
+#include "events/access.h"
+
+namespace redflag {
+
+// One access in a word. A word without bytes is no access.
+class PackedAccess {
+ public:
+  static constexpr int kContextBits = 24, kBytesShift = 24, kSlotShift = 32, kKindShift = 42, kTimeShift = 44;
+  static constexpr uint32_t kMaxSlots = 1u << (kKindShift - kSlotShift);
+  static constexpr uint64_t kMaxTime = (uint64_t{1} << (64 - kTimeShift)) - 1;
+  static constexpr uint32_t kMaxContext = (1u << kContextBits) - 1;
+
+  constexpr explicit PackedAccess(uint64_t word = 0) : word_(word) {}
+  constexpr PackedAccess(Epoch epoch, AccessKind kind, ByteMask bytes, ContextId context)
+      : word_((Raw(TimeOf(epoch)) << kTimeShift) | (uint64_t{Raw(kind)} << kKindShift) |
+              (uint64_t{Raw(SlotOf(epoch))} << kSlotShift) | (uint64_t{Raw(bytes)} << kBytesShift) | Raw(context)) {}
+  explicit PackedAccess(const HistoryEntry& entry)
+      : PackedAccess(entry.epoch, entry.kind, entry.bytes, entry.context) {}
+
+  constexpr uint64_t word() const { return word_; }
+  constexpr ByteMask bytes() const { return ByteMask(static_cast<uint8_t>(word_ >> kBytesShift)); }
+  constexpr AccessKind kind() const { return AccessKind(word_ >> kKindShift & 3); }
+  constexpr ContextId context() const { return ContextId(word_ & kMaxContext); }
+  constexpr Slot slot() const { return Slot(word_ >> kSlotShift & (kMaxSlots - 1)); }
+  constexpr Epoch epoch() const { return MakeEpoch(slot(), Time{word_ >> kTimeShift}); }
+
+  // The same access to other bytes; none: no access.
+  constexpr PackedAccess With(ByteMask bytes) const {
+    if (!Any(bytes)) return PackedAccess();
+    return PackedAccess((word_ & ~(uint64_t{0xff} << kBytesShift)) | (uint64_t{Raw(bytes)} << kBytesShift));
+  }
+  // Do they differ in their bytes only?
+  constexpr bool SameAccess(PackedAccess other) const {
+    return ((word_ ^ other.word_) & ~(uint64_t{0xff} << kBytesShift)) == 0;
+  }
+
+  HistoryEntry Unpacked() const {
+    return HistoryEntry{.epoch = epoch(), .context = context(), .bytes = bytes(), .kind = kind()};
+  }
+
+ private:
+  uint64_t word_;
+};
+
+template <class Mem>
+class PackedCell {
+ public:
+  enum class Finding : uint8_t { kRedundant, kRaces, kNew };  // as of AccessHistory
+
+  // Did the thread that makes `access` record one that makes it redundant? Takes no lock; "no" proves nothing.
+  bool Covers(PackedAccess access) const {
+    const uint64_t read = __atomic_load_n(&read_, __ATOMIC_RELAXED);
+    if (IsRedundant(PackedAccess(read), access)) return true;
+    const uint64_t write = __atomic_load_n(&write_, __ATOMIC_ACQUIRE);
+    if (write != kSpilled) return IsRedundant(PackedAccess(write), access);
+    // The record may be given back and used for another cell meanwhile; it stays readable, and no word in it is this
+    // thread's unless it was recorded here.
+    const Record* record = RecordOf(__atomic_load_n(&read_, __ATOMIC_ACQUIRE));
+    if (record == nullptr) return false;
+    const uint32_t capacity = __atomic_load_n(&record->capacity, __ATOMIC_ACQUIRE);
+    if (capacity != kFirstCapacity) return false;
+    for (uint32_t i = 0; i < kFirstCapacity; ++i) {
+      if (IsRedundant(PackedAccess(__atomic_load_n(&record->words[i], __ATOMIC_RELAXED)), access)) return true;
+    }
+    return false;
+  }
+
+  class Opened {
+   public:
+    explicit Opened(PackedCell& cell) : cell_(cell), write_(cell.Lock()), read_(cell.read_) {}
+    ~Opened() {
+      if (read_ != cell_.read_) __atomic_store_n(&cell_.read_, read_, __ATOMIC_RELEASE);
+      __atomic_store_n(&cell_.write_, write_, __ATOMIC_RELEASE);
+    }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+
+    ByteMask racy() const { return is_spread() ? record()->racy : kNoBytes; }
+    void AddRacy(Arena<Mem>& arena, ByteMask bytes) {
+      Spill(arena);
+      record()->racy = record()->racy | bytes;
+      Forget(bytes);
+    }
+
+    template <class Clock>
+    Finding Examine(const Clock& clock, const HistoryEntry& access) const {
+      const PackedAccess mine(access);
+      Finding finding = Finding::kNew;
+      ForEach([&](PackedAccess entry) {
+        if (IsRedundant(entry, mine)) {
+          finding = Finding::kRedundant;
+          return false;
+        }
+        if (RacesWith(clock, entry, mine)) finding = Finding::kRaces;
+        return true;
+      });
+      return finding;
+    }
+
+    template <class Clock, class Visitor>
+    void ForEachRace(const Clock& clock, const HistoryEntry& access, Visitor visit) const {
+      const PackedAccess mine(access);
+      ForEach([&](PackedAccess entry) {
+        if (RacesWith(clock, entry, mine)) visit(entry.Unpacked());
+        return true;
+      });
+    }
+
+    // Remembers `access`, which raced with nothing on its bytes, and drops what it covers.
+    template <class Clock>
+    void Record(Arena<Mem>& arena, const Clock& clock, const HistoryEntry& access) {
+      const PackedAccess mine(access);
+      Filter([&](PackedAccess entry) {
+        const bool covered = Any(entry.bytes() & mine.bytes()) && redflag::Covers(mine.kind(), entry.kind()) &&
+                             clock.Knows(entry.epoch());
+        return covered ? entry.With(entry.bytes() & ~mine.bytes()) : entry;
+      });
+      Insert(arena, mine);
+    }
+
+    // Begins anew: nothing is known of these bytes but this access.
+    void Restart(Arena<Mem>& arena, const HistoryEntry& first) {
+      Forget(first.bytes);
+      if (is_spread()) {
+        record()->racy = record()->racy & ~first.bytes;
+        Fold(arena);
+      }
+      Insert(arena, PackedAccess(first));
+    }
+
+    bool is_spread() const { return write_ == kSpilled; }
+
+    void Clear(Arena<Mem>& arena) {
+      Forget(kAllBytes);
+      if (!is_spread()) return;
+      record()->racy = kNoBytes;
+      Fold(arena);
+    }
+
+   private:
+    struct PackedCell::Record* record() const { return RecordOf(read_); }
+
+    // Calls visit(access) for each until it answers false.
+    template <class Visitor>
+    void ForEach(Visitor visit) const {
+      if (!is_spread()) {
+        if (write_ != 0 && !visit(PackedAccess(write_))) return;
+        if (read_ != 0 && read_ != write_) visit(PackedAccess(read_));
+        return;
+      }
+      const auto* from = record();
+      for (uint32_t i = 0; i < from->capacity; ++i) {
+        if (from->words[i] != 0 && !visit(PackedAccess(from->words[i]))) return;
+      }
+    }
+
+    // Replaces each by change(access).
+    template <class Change>
+    void Filter(Change change) {
+      if (!is_spread()) {
+        const bool one = read_ == write_;
+        if (write_ != 0) write_ = change(PackedAccess(write_)).word();
+        read_ = one ? write_ : read_ == 0 ? 0 : change(PackedAccess(read_)).word();
+        return;
+      }
+      auto* in = record();
+      for (uint32_t i = 0; i < in->capacity; ++i) {
+        if (in->words[i] != 0) SetWord(in, i, change(PackedAccess(in->words[i])).word());
+      }
+    }
+
+    void Forget(ByteMask bytes) {
+      Filter([&](PackedAccess entry) { return entry.With(entry.bytes() & ~bytes); });
+    }
+
+    void Insert(Arena<Mem>& arena, PackedAccess mine) {
+      if (is_spread()) {
+        if (mine.kind() == AccessKind::kWrite && !Any(record()->racy) && IsEmpty()) Fold(arena);
+      }
+      if (!is_spread()) {
+        if (InsertInPlace(mine)) return;
+        Spill(arena);
+      }
+      InsertIntoRecord(arena, mine);
+    }
+
+    bool InsertInPlace(PackedAccess mine) {
+      const bool one = read_ == write_;
+      if (write_ != 0 && PackedAccess(write_).SameAccess(mine)) {
+        write_ = mine.With(mine.bytes() | PackedAccess(write_).bytes()).word();
+        if (one) read_ = write_;
+        return true;
+      }
+      if (!one && read_ != 0 && PackedAccess(read_).SameAccess(mine)) {
+        read_ = mine.With(mine.bytes() | PackedAccess(read_).bytes()).word();
+        return true;
+      }
+      // A read prefers its own place, and may have that of the copy of the write; a write likes to have both.
+      if (IsWrite(mine.kind())) {
+        if (write_ == 0) {
+          write_ = mine.word();
+          if (read_ == 0) read_ = write_;
+          return true;
+        }
+        if (read_ != 0 && !one) return false;
+        read_ = mine.word();
+        return true;
+      }
+      if (read_ == 0 || one) {
+        read_ = mine.word();
+        return true;
+      }
+      if (write_ != 0) return false;
+      write_ = mine.word();
+      return true;
+    }
+
+    bool IsEmpty() const {
+      bool empty = true;
+      ForEach([&](PackedAccess) { return empty = false; });
+      return empty;
+    }
+
+    void InsertIntoRecord(Arena<Mem>& arena, PackedAccess mine) {
+      auto* in = record();
+      uint32_t free = in->capacity;
+      for (uint32_t i = 0; i < in->capacity; ++i) {
+        if (in->words[i] == 0) {
+          free = i < free ? i : free;
+        } else if (PackedAccess(in->words[i]).SameAccess(mine)) {
+          SetWord(in, i, mine.With(mine.bytes() | PackedAccess(in->words[i]).bytes()).word());
+          return;
+        }
+      }
+      if (free == in->capacity) in = Grow(arena);
+      SetWord(in, free, mine.word());
+    }
+
+    void Spill(Arena<Mem>& arena) {
+      if (is_spread()) return;
+      auto* fresh = NewRecord(arena, kFirstCapacity);
+      fresh->words[0] = write_;
+      fresh->words[1] = read_ == write_ ? 0 : read_;
+      read_ = Handle(fresh);
+      write_ = kSpilled;
+    }
+
+    struct PackedCell::Record* Grow(Arena<Mem>& arena) {
+      auto* old = record();
+      auto* fresh = NewRecord(arena, old->capacity * 2 + 1);
+      fresh->racy = old->racy;
+      for (uint32_t i = 0; i < old->capacity; ++i) fresh->words[i] = old->words[i];
+      FreeRecord(arena, old);
+      read_ = Handle(fresh);
+      return fresh;
+    }
+
+    // Back in place, if what is left fits and no byte is racy.
+    void Fold(Arena<Mem>& arena) {
+      auto* old = record();
+      uint64_t left[2] = {};
+      uint32_t count = 0;
+      for (uint32_t i = 0; i < old->capacity; ++i) {
+        if (old->words[i] == 0) continue;
+        if (count == 2) return;
+        left[count++] = old->words[i];
+      }
+      if (Any(old->racy)) return;
+      FreeRecord(arena, old);
+      write_ = left[0];
+      read_ = count == 2 ? left[1] : left[0];
+    }
+
+    PackedCell& cell_;
+    uint64_t write_;
+    uint64_t read_;
+  };
+
+  void Clear(Arena<Mem>& arena) { Opened(*this).Clear(arena); }
+
+ private:
+  // Words without bytes, so that they are no access; and kSpilled is nobody's time.
+  static constexpr uint64_t kLocked = ~uint64_t{0} & ~(uint64_t{0xff} << PackedAccess::kBytesShift);
+  static constexpr uint64_t kSpilled = kLocked ^ 1;
+
+  // 64 bytes, then twice as many, and so on. Never unmapped while the detector lives.
+  static constexpr uint32_t kFirstCapacity = 7;
+  struct Record {
+    uint32_t capacity;
+    ByteMask racy;
+    uint64_t words[kFirstCapacity];  // as many as `capacity` says
+  };
+  static_assert(sizeof(Record) == 64);
+
+  // A record as the word `read` while `write` is kSpilled: its address in the lower 44 bits, so that its time is "never".
+  static uint64_t Handle(const Record* record) { return reinterpret_cast<uint64_t>(record) >> 4; }
+  static Record* RecordOf(uint64_t handle) {
+    if (handle >> PackedAccess::kTimeShift != 0) return nullptr;
+    return reinterpret_cast<Record*>(handle << 4);
+  }
+
+  static Record* NewRecord(Arena<Mem>& arena, uint32_t capacity) {
+    auto* record = static_cast<Record*>(arena.Allocate((capacity + 1) * sizeof(uint64_t)));
+    for (uint32_t i = 0; i < capacity; ++i) SetWord(record, i, 0);
+    record->racy = kNoBytes;
+    __atomic_store_n(&record->capacity, capacity, __ATOMIC_RELEASE);
+    return record;
+  }
+  static void FreeRecord(Arena<Mem>& arena, Record* record) {
+    arena.Free(record, (record->capacity + 1) * sizeof(uint64_t));
+  }
+  static void SetWord(Record* record, uint32_t index, uint64_t word) {
+    __atomic_store_n(&record->words[index], word, __ATOMIC_RELAXED);
+  }
+
+  static constexpr bool IsRedundant(PackedAccess entry, PackedAccess access) {
+    return entry.epoch() == access.epoch() && Contains(entry.bytes(), access.bytes()) &&
+           redflag::Covers(entry.kind(), access.kind());
+  }
+
+  template <class Clock>
+  static bool RacesWith(const Clock& clock, PackedAccess entry, PackedAccess access) {
+    return Any(entry.bytes() & access.bytes()) && Conflicts(entry.kind(), access.kind()) && !clock.Knows(entry.epoch());
+  }
+
+  uint64_t Lock() {
+    for (;;) {
+      const uint64_t word = __atomic_exchange_n(&write_, kLocked, __ATOMIC_ACQUIRE);
+      if (word != kLocked) return word;
+      while (__atomic_load_n(&write_, __ATOMIC_RELAXED) == kLocked) arch::Pause();
+    }
+  }
+
+  uint64_t write_;
+  uint64_t read_;
+};
+static_assert(sizeof(PackedCell<struct AnyMem>) == 16);
+
+}  // namespace redflag

@@ -1,0 +1,12 @@
+// hb as it runs inside programs, its cells in two words: it must agree with the oracle as well.
+#include "base/mem.h"
+#include "clocks/packed_cell.h"
+#include "detectors/hb.h"
+#include "tests/differential/compare.h"
+#include "tests/differential/subject.h"
+
+namespace redflag {
+
+const RegisterSubject kHbPacked{"hb-packed", FindDisagreement<Hb<PlainMem, PackedCell>>};
+
+}  // namespace redflag

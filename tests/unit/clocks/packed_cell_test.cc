@@ -1,0 +1,184 @@
+// The packed cell against what it stands for: one word an access, the filter without a lock, many threads at once. That it
+// decides races like the exact one is the differential suite's business (subject_hb_packed.cc).
+#include "clocks/packed_cell.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "detectors/hb.h"
+
+namespace redflag {
+namespace {
+
+using Cell = PackedCell<PlainMem>;
+
+// Knows every time of every slot up to `time`.
+struct KnowsUpTo {
+  Time time;
+  bool Knows(Epoch epoch) const { return TimeOf(epoch) <= time; }
+};
+constexpr KnowsUpTo kKnowsAll{Time{PackedAccess::kMaxTime}};
+constexpr KnowsUpTo kKnowsNothing{kNever};
+
+HistoryEntry Entry(uint16_t slot, uint64_t time, AccessKind kind, uint8_t bytes = 0xff, uint32_t context = 1) {
+  return HistoryEntry{.epoch = MakeEpoch(Slot{slot}, Time{time}),
+                      .context = ContextId{context},
+                      .bytes = ByteMask{bytes},
+                      .kind = kind};
+}
+
+class PackedCellTest : public testing::Test {
+ protected:
+  void Record(const HistoryEntry& entry) { Cell::Opened(cell_).Record(arena_, kKnowsAll, entry); }
+  void RecordConcurrent(const HistoryEntry& entry) { Cell::Opened(cell_).Record(arena_, kKnowsNothing, entry); }
+  int Races(const HistoryEntry& entry) {
+    int races = 0;
+    Cell::Opened(cell_).ForEachRace(kKnowsNothing, entry, [&](const HistoryEntry&) { ++races; });
+    return races;
+  }
+  ~PackedCellTest() override {
+    cell_.Clear(arena_);
+    EXPECT_EQ(arena_.in_use(), 0u);
+  }
+
+  Arena<PlainMem> arena_;
+  Cell cell_{};
+};
+
+TEST(PackedAccessTest, GivesBackWhatWasPutIn) {
+  for (const AccessKind kind :
+       {AccessKind::kAtomicRead, AccessKind::kRead, AccessKind::kAtomicWrite, AccessKind::kWrite}) {
+    for (const uint16_t slot : {0, 1, 511, 1023}) {
+      for (const uint64_t time : {uint64_t{1}, uint64_t{77}, PackedAccess::kMaxTime}) {
+        for (const uint32_t context : {0u, 5u, PackedAccess::kMaxContext}) {
+          for (int bytes = 1; bytes < 256; bytes += 13) {
+            const HistoryEntry entry = Entry(slot, time, kind, static_cast<uint8_t>(bytes), context);
+            const HistoryEntry again = PackedAccess(entry).Unpacked();
+            EXPECT_TRUE(again.SameAccess(entry));
+            EXPECT_EQ(again.bytes, entry.bytes);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(PackedCellTest, AWriteIsFoundInBothPlaces) {
+  Record(Entry(3, 9, AccessKind::kWrite));
+  EXPECT_TRUE(cell_.Covers(PackedAccess(Entry(3, 9, AccessKind::kRead))));
+  EXPECT_TRUE(cell_.Covers(PackedAccess(Entry(3, 9, AccessKind::kWrite, 0x0f))));
+  EXPECT_FALSE(cell_.Covers(PackedAccess(Entry(3, 10, AccessKind::kRead))));
+  EXPECT_FALSE(cell_.Covers(PackedAccess(Entry(4, 9, AccessKind::kRead))));
+}
+
+TEST_F(PackedCellTest, AReadDoesNotCoverAWriteNorMoreBytes) {
+  Record(Entry(3, 9, AccessKind::kRead, 0x0f));
+  EXPECT_TRUE(cell_.Covers(PackedAccess(Entry(3, 9, AccessKind::kRead, 0x03))));
+  EXPECT_FALSE(cell_.Covers(PackedAccess(Entry(3, 9, AccessKind::kRead, 0x1f))));
+  EXPECT_FALSE(cell_.Covers(PackedAccess(Entry(3, 9, AccessKind::kWrite, 0x0f))));
+}
+
+TEST_F(PackedCellTest, OneWriterAndOneReaderNeedNoMemory) {
+  Record(Entry(1, 5, AccessKind::kWrite));
+  Record(Entry(2, 6, AccessKind::kRead));
+  EXPECT_EQ(arena_.in_use(), 0u);
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kWrite)), 2);
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kRead)), 1);
+}
+
+TEST_F(PackedCellTest, ManyReadersKeepTheirPlacesAndAWriteFoldsThem) {
+  Record(Entry(0, 1, AccessKind::kWrite));
+  for (uint16_t slot = 1; slot <= 100; ++slot) RecordConcurrent(Entry(slot, 7, AccessKind::kRead));
+  EXPECT_EQ(Races(Entry(200, 1, AccessKind::kWrite)), 101);
+  Record(Entry(200, 1, AccessKind::kWrite));
+  EXPECT_EQ(arena_.in_use(), 0u);
+  EXPECT_EQ(Races(Entry(201, 1, AccessKind::kWrite)), 1);
+}
+
+TEST_F(PackedCellTest, AFewReadersAreSeenWithoutALock) {
+  for (uint16_t slot = 1; slot <= 6; ++slot) RecordConcurrent(Entry(slot, 7, AccessKind::kRead));
+  for (uint16_t slot = 1; slot <= 6; ++slot) EXPECT_TRUE(cell_.Covers(PackedAccess(Entry(slot, 7, AccessKind::kRead))));
+  EXPECT_FALSE(cell_.Covers(PackedAccess(Entry(7, 7, AccessKind::kRead))));
+}
+
+TEST_F(PackedCellTest, RacyBytesAreRememberedUntilANewLife) {
+  Record(Entry(1, 5, AccessKind::kWrite));
+  Cell::Opened(cell_).AddRacy(arena_, ByteMask{0x0f});
+  EXPECT_EQ(Cell::Opened(cell_).racy(), ByteMask{0x0f});
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kWrite, 0x0f)), 0);
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kWrite, 0xf0)), 1);
+  Cell::Opened(cell_).Restart(arena_, Entry(4, 2, AccessKind::kWrite));
+  EXPECT_EQ(Cell::Opened(cell_).racy(), kNoBytes);
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kRead)), 1);
+  EXPECT_EQ(arena_.in_use(), 0u);
+}
+
+// Readers that are ordered after one write, on several threads, and now and then a writer that is ordered after everybody.
+// No race may be reported; afterwards one that is there must be.
+TEST(PackedCellConcurrentTest, SimultaneousAccessesNeitherInventNorHideARace) {
+  using Detector = Hb<AtomicMem, PackedCell>;
+  constexpr int kThreads = 4;
+  constexpr int kRounds = 2000;
+  constexpr int kCells = 8;
+  Detector hb;
+  static Detector::Cell cells[kCells];
+  for (auto& cell : cells) cell = {};
+  Detector::Thread main(hb, Tid{0});
+  hb.OnStart(main);
+  std::atomic<int> races = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const auto touch = [&](Detector::Thread& t, Detector::Cell& cell, AccessKind kind) {
+      RaceRecord record;
+      const Access access{.bytes = kAllBytes, .kind = kind, .context = ContextId{1}};
+      if (Any(hb.OnAccess(t, cell, access, record))) ++races;
+    };
+    for (auto& cell : cells) touch(main, cell, AccessKind::kWrite);
+    if (round % 100 != 0) continue;
+    std::vector<std::unique_ptr<Detector::Thread>> children;
+    for (uint32_t i = 0; i < kThreads; ++i) {
+      children.push_back(std::make_unique<Detector::Thread>(hb, Tid{1 + i}));
+      hb.OnFork(main, *children.back());
+    }
+    std::vector<std::thread> threads;
+    for (auto& child : children) {
+      threads.emplace_back([&, t = child.get()] {
+        for (int i = 0; i < 200; ++i) {
+          const PackedAccess access(t->clock.epoch(), AccessKind::kRead, kAllBytes, ContextId{1});
+          for (auto& cell : cells) {
+            if (!cell.Covers(access)) touch(*t, cell, AccessKind::kRead);
+          }
+        }
+        hb.OnEnd(*t);
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    for (auto& child : children) hb.OnJoin(main, *child);
+  }
+  EXPECT_EQ(races, 0);
+
+  // Two at once, unordered: exactly one report a cell.
+  Detector::Thread left(hb, Tid{50}), right(hb, Tid{51});
+  hb.OnFork(main, left);
+  hb.OnFork(main, right);
+  const auto write_all = [&](Detector::Thread& t) {
+    for (auto& cell : cells) {
+      RaceRecord record;
+      if (Any(hb.OnAccess(t, cell, {.bytes = kAllBytes, .kind = AccessKind::kWrite, .context = ContextId{2}}, record)))
+        ++races;
+    }
+  };
+  std::thread a([&] { write_all(left); }), b([&] { write_all(right); });
+  a.join();
+  b.join();
+  EXPECT_EQ(races, kCells);
+  for (auto& cell : cells) hb.Forget(cell);
+}
+
+}  // namespace
+}  // namespace redflag
