@@ -28,6 +28,11 @@ nlohmann-json3-dev        JSON output (host side)
 libgtest-dev              tests
 libgmock-dev              tests
 libbenchmark-dev          bench/
+dpkg-dev                  bench/harness: unpacking Debian source packages
+tcl                       bench/harness: generating sqlite's amalgamation
+zstd                      bench/harness: checking what a zstd under test wrote
+valgrind                  bench/: Helgrind, DRD, instruction counts
+libclang-rt-14-dev        code under test: ThreadSanitizer's runtime
 binutils                  nm, for the symbol check of in-process code
 g++-aarch64-linux-gnu     cross-build on x86-64
 g++-x86-64-linux-gnu      cross-build on arm64
