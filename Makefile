@@ -8,10 +8,12 @@ MAKEFLAGS += --no-print-directory
 PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 600
+BENCH_FLAGS ?=
 JOBS ?= $(shell nproc)
 
 REDFLAG := build/release/bin/redflag
-DEMO := $(REDFLAG) analyze examples/first-race.trace
+DEMO_BUILD := $(REDFLAG) c++ -std=c++20 -O1 -g -o build/release/cache examples/cache.cc
+DEMO := $(REDFLAG) run build/release/cache
 CLANG_FORMAT := clang-format-19
 CLANG_TIDY := clang-tidy-19
 
@@ -37,7 +39,7 @@ endef
 define build
 $(call heading,$(strip build $(1) $(2)))
 $(call configure,$(1))
-@cmake --build --preset $(1) -j $(JOBS) $(2:%=--target %) $$([[ -t 1 ]] || echo -- --quiet)
+@cmake --build --preset $(1) -j $(JOBS) $(addprefix --target ,$(2)) $$([[ -t 1 ]] || echo -- --quiet)
 endef
 
 .PHONY: help
@@ -45,7 +47,7 @@ help: ## Show this help
 	@echo 'Targets:'
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
 	@echo 'Variables:'
-	@echo '  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) (install)   FUZZ_SECONDS=$(FUZZ_SECONDS) (fuzz)   JOBS=$(JOBS)'
+	@echo '  PREFIX=$(PREFIX) DESTDIR=$(DESTDIR) (install)   FUZZ_SECONDS=$(FUZZ_SECONDS) (fuzz)   BENCH_FLAGS=$(BENCH_FLAGS) (bench)   JOBS=$(JOBS)'
 
 .PHONY: bootstrap
 bootstrap: ## Install the Debian packages that are missing (scripts/bootstrap.sh --list shows all)
@@ -58,15 +60,17 @@ build: build-release ## Build build/release/bin/redflag, and its tests
 $(PRESETS:%=build-%): build-%: bootstrap
 	$(call build,$*)
 
-# The command alone: what users need.
+# The command and the runtime: what users need.
 .PHONY: command
 command: bootstrap
-	$(call build,release,redflag)
+	$(call build,release,redflag redflag_rt)
 
 # Exit code 66 says that races were found, and there is one to find.
 .PHONY: demo
-demo: command ## Build, and find the race of examples/first-race.trace
-	@printf '\n$$ %s\n' '$(DEMO)'
+demo: command ## Build, and find the race of examples/cache.cc
+	@printf '\n$$ %s\n' '$(DEMO_BUILD)'
+	@$(DEMO_BUILD)
+	@printf '$$ %s\n' '$(DEMO)'
 	@$(DEMO); code=$$?; \
 	if [[ $$code -ne 66 ]]; then echo "demo: exit code $$code where 66 (races found) was expected" >&2; exit 1; fi
 
@@ -92,11 +96,16 @@ ctest-slow: build-release
 	$(call heading,slow tests)
 	@ctest --test-dir build/release -L slow -C Slow --output-on-failure --no-tests=error
 
+# BENCH_FLAGS: options of bench/run, such as --quick; bench/run --help tells them all.
 .PHONY: bench
-bench: build-release ## Measure
-	$(call heading,bench)
-	@ran=0; for bench in build/release/bench/*_bench; do if [[ -x $$bench ]]; then ran=1; $$bench || exit 1; fi; done; \
-	if [[ $$ran -eq 0 ]]; then echo 'bench: there is nothing in build/release/bench' >&2; exit 1; fi
+bench: build-release ## Measure: detectors alone, then side by side with the peers (an hour; BENCH_FLAGS=--quick: 15 minutes)
+	$(call heading,bench: events a second from memory)
+	@build/release/bench/detectors_bench
+	$(call heading,bench: side by side)
+	@bench/run micro $(BENCH_FLAGS)
+	@bench/run quality $(BENCH_FLAGS)
+	@bench/run programs $(BENCH_FLAGS)
+	@bench/paper-tables >bench/results/paper-tables.md
 
 .PHONY: install
 install: command ## Install into PREFIX (below DESTDIR if given)

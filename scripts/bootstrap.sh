@@ -25,6 +25,7 @@ python3                   tools/, tests/mutation
 libcli11-dev              command line (host side)
 libfmt-dev                text output (host side)
 nlohmann-json3-dev        JSON output (host side)
+libdw-dev                 symbols and source lines of programs (host side)
 libgtest-dev              tests
 libgmock-dev              tests
 libbenchmark-dev          bench/

@@ -1,0 +1,119 @@
+"""Workloads that cover the ways in which programs synchronize, and those of the papers that we could not get."""
+
+from __future__ import annotations
+
+from ..model import FULL, QUICK, SMALL, Workload
+from .programs import program
+
+
+def _sizes(full: int, quick: int, small: int) -> dict[str, int]:
+    return {FULL: full, QUICK: quick, SMALL: small}
+
+
+_OWN = "Redflag"
+_RACETRACK = "RaceTrack paper, 4.2"
+_GOLDILOCKS = "Goldilocks paper, 6.1"
+
+WORKLOADS: list[Workload] = [
+    program(
+        "matmul-ijk",
+        source="matmul.cc",
+        defines=("ORDER_IJK",),
+        title="matrix multiply, dot products; threads share rows",
+        origin=_OWN,
+        sizes=_sizes(800, 500, 340),
+        quick=True,
+    ),
+    program(
+        "matmul-ikj",
+        source="matmul.cc",
+        title="matrix multiply, row by row; threads share rows",
+        origin=_OWN,
+        sizes=_sizes(880, 530, 355),
+    ),
+    program(
+        "nbody",
+        title="all-pairs n-body, barriers between steps",
+        origin=_OWN,
+        sizes=_sizes(2700, 1240, 680),
+    ),
+    program(
+        "raytracer",
+        title="ray tracer, parallel readers of one scene",
+        origin=_OWN,
+        sizes=_sizes(980, 455, 250),
+        quick=True,
+        growth=True,
+    ),
+    program(
+        "hashmap",
+        title="hash map, striped locks",
+        origin=_OWN,
+        sizes=_sizes(6_500_000, 1_400_000, 420_000),
+        quick=True,
+        growth=True,
+    ),
+    program(
+        "queue",
+        title="producers and consumers, bounded queue",
+        origin=_OWN,
+        sizes=_sizes(800_000, 170_000, 50_000),
+        quick=True,
+        growth=True,
+    ),
+    program(
+        "btree",
+        title="B-tree, a reader-writer lock per node",
+        origin=f"{_RACETRACK}: Boxwood",
+        sizes=_sizes(2_400_000, 480_000, 140_000),
+        quick=True,
+    ),
+    program(
+        "sat",
+        title="SAT solver, single-threaded, tiny arrays",
+        origin=f"{_RACETRACK}: SATsolver",
+        threads=1,
+        sizes=_sizes(190, 40, 10),
+        quick=True,
+    ),
+    program(
+        "warehouse",
+        title="orders and payments in warehouses, ordered locks",
+        origin=f"{_RACETRACK}: SpecJBB",
+        sizes=_sizes(600_000, 120_000, 36_000),
+        quick=True,
+    ),
+    program(
+        "crawler",
+        title="web crawler on a made-up web, thread pool",
+        origin=f"{_RACETRACK}: Crawler",
+        sizes=_sizes(45_000, 9_000, 2_700),
+    ),
+    program(
+        "vclient",
+        title="video client, stages joined by ring buffers",
+        origin=f"{_RACETRACK}: Vclient",
+        sizes=_sizes(1_100, 220, 65),
+    ),
+    program(
+        "multiset",
+        title="multiset, transactions by two-phase locking",
+        origin=f"{_GOLDILOCKS}: Multiset",
+        sizes=_sizes(750_000, 150_000, 45_000),
+    ),
+    program(
+        "multiset-tm",
+        source="multiset.cc",
+        defines=("USE_TM",),
+        flags=("-fgnu-tm",),
+        title="multiset, transactions by the compiler",
+        origin=f"{_GOLDILOCKS}: Multiset",
+        threads=2,
+        sizes=_sizes(250_000, 55_000, 16_000),
+        skip={
+            "clang": "clang has no -fgnu-tm",
+            "clang-tsan": "clang has no -fgnu-tm",
+            "gcc-tsan": "g++ 12 crashes on -fgnu-tm with -fsanitize=thread",
+        },
+    ),
+]

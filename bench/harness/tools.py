@@ -1,0 +1,76 @@
+"""The tools that are compared, at the settings their makers would choose for speed."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+
+from .model import Tool, Toolchain
+
+# What every program is compiled with; the workloads' own builds add -O2 -g, the same for all.
+GCC = Toolchain("gcc", "gcc-12", "g++-12", ())
+CLANG = Toolchain("clang", "clang-19", "clang++-19", ())
+GCC_TSAN = Toolchain("gcc-tsan", "gcc-12", "g++-12", ("-fsanitize=thread",))
+CLANG_TSAN = Toolchain("clang-tsan", "clang-19", "clang++-19", ("-fsanitize=thread",))
+
+# ThreadSanitizer maps its shadow at fixed addresses: some kernels place programs in the way unless told not to.
+_FIXED_ADDRESSES = ("setarch", platform.machine(), "-R")
+# exitcode: a report is not a failure here. The default history, no waiting at the end for reports that can't come.
+_TSAN_ENV = {"TSAN_OPTIONS": "exitcode=0:atexit_sleep_ms=0"}
+_TSAN_REPORT = r"WARNING: ThreadSanitizer: "
+
+
+def _valgrind(*options: str) -> tuple[str, ...]:
+    return ("valgrind", "--quiet", "--fair-sched=try", *options)
+
+
+_DRD = ("--tool=drd", "--segment-merging=yes", "--check-stack-var=no")
+_HELGRIND_REPORT = r"Possible data race"
+_DRD_REPORT = r"Conflicting (?:load|store)"
+
+TOOLS: tuple[Tool, ...] = (
+    Tool("native-gcc", "native, g++ 12", GCC, "native-gcc"),
+    Tool("native-clang", "native, clang 19", CLANG, "native-clang"),
+    Tool("tsan-clang", "ThreadSanitizer, clang 19", CLANG_TSAN, "native-clang", _FIXED_ADDRESSES, _TSAN_ENV,
+         report=_TSAN_REPORT),
+    Tool("tsan-gcc", "ThreadSanitizer, g++ 12", GCC_TSAN, "native-gcc", _FIXED_ADDRESSES, _TSAN_ENV, report=_TSAN_REPORT),
+    Tool("helgrind-fast", "Helgrind, no history", GCC, "native-gcc",
+         _valgrind("--tool=helgrind", "--history-level=none"), heavy=True, report=_HELGRIND_REPORT),
+    Tool("helgrind", "Helgrind", GCC, "native-gcc", _valgrind("--tool=helgrind"), heavy=True, full_only=True,
+         report=_HELGRIND_REPORT),
+    Tool("drd-fast", "DRD, no stacks of the other access", GCC, "native-gcc", _valgrind(*_DRD, "--show-confl-seg=no"),
+         heavy=True, report=_DRD_REPORT),
+    Tool("drd", "DRD", GCC, "native-gcc", _valgrind(*_DRD), heavy=True, full_only=True, report=_DRD_REPORT),
+)
+
+
+def by_name(names: list[str]) -> list[Tool]:
+    """The tools of these names, with the baselines that they need, in the order of TOOLS. ValueError names a wrong one."""
+    known = {tool.name: tool for tool in TOOLS}
+    for name in names:
+        if name not in known:
+            raise ValueError(f"there is no tool '{name}'; there are: {', '.join(known)}")
+    wanted = set(names) | {known[name].baseline for name in names}
+    return [tool for tool in TOOLS if tool.name in wanted]
+
+
+def missing(tool: Tool) -> str:
+    """Why a tool can't be used on this machine; empty if it can."""
+    for program in (tool.toolchain.cxx, *tool.prefix[:1]):
+        if shutil.which(program) is None:
+            return f"{program} is not installed"
+    return ""
+
+
+def version(tool: Tool) -> str:
+    return _first_line("valgrind") if tool.heavy else compiler_version(tool.toolchain)
+
+
+def compiler_version(toolchain: Toolchain) -> str:
+    return _first_line(toolchain.cxx)
+
+
+def _first_line(program: str) -> str:
+    out = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    return out.splitlines()[0] if out else "unknown"
