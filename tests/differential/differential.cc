@@ -1,12 +1,13 @@
 // The differential suite: random traces, each seen by every detector and by what it is held against (subject.h).
 //
-//   differential [--traces N] [--seed S] [--detectors NAME,NAME] [--jobs J] [--no-shrink]
+//   differential [--traces N] [--seed S] [--detectors NAME,NAME] [--jobs J] [--no-shrink] [FILE...]
 //
-// Exit code 0 if all agree. A disagreement is shrunk to a smallest trace that still shows it and printed as
+// FILEs are traces in text, compared before the random ones. Exit code 0 if all agree. A disagreement is shrunk to a smallest trace that still shows it and printed as
 // text, ready to become a file in tests/traces/.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <mutex>
@@ -14,12 +15,14 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "tests/differential/generator.h"
 #include "tests/differential/oracle.h"
 #include "tests/differential/subject.h"
 #include "trace/checker.h"
+#include "trace/text_reader.h"
 #include "trace/text_writer.h"
 
 namespace redflag {
@@ -111,6 +114,21 @@ void RunRange(uint64_t first, uint64_t last, const std::vector<Subject>& subject
   }
 }
 
+// False if it can't be read.
+bool RunFile(const std::string& path, const std::vector<Subject>& subjects, Tally& tally) {
+  std::ifstream in(path);
+  const TraceResult read = ReadTextTrace(in, path);
+  const auto* trace = std::get_if<Trace>(&read);
+  if (trace == nullptr) return false;
+  for (const Subject& subject : subjects) {
+    const auto difference = subject.compare(*trace);
+    if (!difference) continue;
+    tally.disagreements += 1;
+    std::cout << "DISAGREEMENT: " << subject.name << ", " << path << ": " << *difference << "\n";
+  }
+  return true;
+}
+
 int Main(int argc, char** argv) {
   uint64_t traces = 20'000;
   uint64_t seed = 1;
@@ -118,10 +136,15 @@ int Main(int argc, char** argv) {
   std::vector<Subject> subjects = Subjects();
   Tally tally;
   bool understood = true;
+  std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     if (name == "--no-shrink") {
       tally.shrink = false;
+      continue;
+    }
+    if (!name.starts_with("-")) {
+      files.emplace_back(name);
       continue;
     }
     const char* value = ++i < argc ? argv[i] : "";
@@ -141,7 +164,12 @@ int Main(int argc, char** argv) {
     }
   }
   if (!understood || subjects.empty() || traces == 0 || jobs == 0) {
-    std::cerr << "usage: differential [--traces N] [--seed S] [--detectors NAME,NAME] [--jobs J] [--no-shrink]\n";
+    std::cerr << "usage: differential [--traces N] [--seed S] [--detectors NAME,NAME] [--jobs J] [--no-shrink] [FILE...]\n";
+    return 2;
+  }
+  for (const std::string& file : files) {
+    if (RunFile(file, subjects, tally)) continue;
+    std::cerr << "differential: cannot read " << file << "\n";
     return 2;
   }
 

@@ -14,12 +14,16 @@ import argparse
 import concurrent.futures
 import pathlib
 import re
+import resource
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILES = sorted(str(path) for path in (ROOT / "tests/traces").glob("*.trace"))  # rare situations have a trace of their own
+CPU_SECONDS = 600
 
 
 class Mutation:
@@ -109,8 +113,12 @@ def try_mutation(mutation, build, traces, work):
     if result.returncode != 0:
         return False, "does not compile:\n" + result.stderr[:2000]
     try:
-        result = subprocess.run([binary, "--traces", str(traces), "--no-shrink"], capture_output=True, text=True, timeout=300)
+        # CPU time, not time: on a busy machine a slow run must not pass for an endless one.
+        result = subprocess.run([binary, "--traces", str(traces), "--no-shrink", *FILES], capture_output=True, text=True,
+                                timeout=3600, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS)))
     except subprocess.TimeoutExpired:
+        return False, "took more than an hour: is the machine busy?"
+    if result.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
         return True, "does not come to an end"
     if result.returncode < 0:
         return True, f"dies by signal {-result.returncode}"
