@@ -30,10 +30,13 @@ ALLOWED = {
     "events": ["base"],
     "clocks": ["base", "events"],
     "detectors": ["base", "events", "clocks"],
+    "intercept": ["base", "events"],
+    "runtime": ["base", "events", "clocks", "detectors", "intercept"],
     "trace": ["base", "events"],
     "report": ["base", "events"],
+    "collect": ["base", "events", "report"],
     "offline": ["base", "events", "clocks", "detectors", "trace", "report"],
-    "cli": ["base", "events", "trace", "offline", "report"],
+    "cli": ["base", "events", "trace", "offline", "report", "collect"],
 }
 
 # Headers that exist in the build tree only -> the folders that may include them.

@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
       perror("launch: wait4");
       return 1;
     }
-  dprintf(result, "%lld %lld %lld %ld %d\n", Micros(used.ru_utime), Micros(used.ru_stime), Now() - start, used.ru_maxrss,
-          status);
+  dprintf(result, "%lld %lld %lld %ld %d\n", Micros(used.ru_utime), Micros(used.ru_stime), Now() - start,
+          used.ru_maxrss, status);
   return 0;
 }

@@ -17,5 +17,12 @@ using Run = std::function<int()>;
 
 Run AddAnalyze(CLI::App& app);
 Run AddList(CLI::App& app);
+Run AddCc(CLI::App& app);
+Run AddCxx(CLI::App& app);
+Run AddRun(CLI::App& app);
+#ifdef REDFLAG_COLLECT  // left out of cross builds
+Run AddCollect(CLI::App& app);
+Run AddSymbolize(CLI::App& app);
+#endif
 
 }  // namespace redflag::cli

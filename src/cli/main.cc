@@ -18,6 +18,8 @@ namespace redflag::cli {
 namespace {
 
 constexpr const char* kFooter = R"(Examples:
+  redflag c++ -g -o app app.cc                       build a program for race detection
+  redflag run ./app                                  run it; races are reported as they happen
   redflag analyze examples/first-race.trace          find the races of a recorded run
   redflag analyze -d all --stats app.trace           ask every detector, count the rules they applied
   redflag list                                       which detectors there are
@@ -40,8 +42,15 @@ int Main(int argc, char** argv) {
     Run run = command(app);
     commands.emplace_back(app.get_subcommands({}).back(), std::move(run));
   };
+  add(AddCxx);
+  add(AddCc);
+  add(AddRun);
   add(AddAnalyze);
   add(AddList);
+#ifdef REDFLAG_COLLECT
+  add(AddSymbolize);
+  add(AddCollect);
+#endif
 
   if (argc == 1) {
     fmt::print(stderr, "{}", app.help());

@@ -16,6 +16,9 @@ template <class Mem>
 class ExactCell {
  public:
   using Finding = typename AccessHistory<Mem>::Finding;
+  static constexpr uint32_t kSlots = kMaxSlots;
+  static constexpr uint64_t kTimes = kMaxTime;
+  static constexpr bool kKeepsLocks = true;
 
   class Opened {
    public:

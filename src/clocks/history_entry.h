@@ -33,7 +33,8 @@ inline AccessRecord RecordOf(Tid thread, const HistoryEntry& entry, ByteMask byt
                       .locks = entry.locks,
                       .bytes = entry.bytes & bytes,
                       .kind = entry.kind,
-                      .origin = entry.origin};
+                      .origin = entry.origin,
+                      .label = Raw(entry.epoch)};
 }
 
 }  // namespace redflag

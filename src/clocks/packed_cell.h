@@ -39,7 +39,7 @@ class PackedAccess {
 
   constexpr explicit PackedAccess(uint64_t word = 0) : word_(word) {}
   constexpr PackedAccess(Epoch epoch, AccessKind kind, ByteMask bytes, ContextId context)
-      : word_((Raw(TimeOf(epoch)) << kTimeShift) | (uint64_t{Raw(kind)} << kKindShift) |
+      : word_((Label(TimeOf(epoch)) << kTimeShift) | (uint64_t{Raw(kind)} << kKindShift) |
               (uint64_t{Raw(SlotOf(epoch))} << kSlotShift) | (uint64_t{Raw(bytes)} << kBytesShift) | Raw(context)) {}
   explicit PackedAccess(const HistoryEntry& entry)
       : PackedAccess(entry.epoch, entry.kind, entry.bytes, entry.context) {}
@@ -61,6 +61,9 @@ class PackedAccess {
     return ((word_ ^ other.word_) & ~(uint64_t{0xff} << kBytesShift)) == 0;
   }
 
+  // Times that don't fit are taken for the last one that does: whoever knows that one is taken to know them all.
+  static constexpr uint64_t Label(Time time) { return Raw(time) < kMaxTime ? Raw(time) : kMaxTime; }
+
   HistoryEntry Unpacked() const {
     return HistoryEntry{.epoch = epoch(), .context = context(), .bytes = bytes(), .kind = kind()};
   }
@@ -71,8 +74,20 @@ class PackedAccess {
 
 template <class Mem>
 class PackedCell {
+  struct Overflow;
+
  public:
   enum class Finding : uint8_t { kRedundant, kRaces, kNew };  // as of AccessHistory
+  static constexpr uint32_t kSlots = PackedAccess::kMaxSlots;
+  static constexpr uint64_t kTimes = PackedAccess::kMaxTime;
+  static constexpr bool kKeepsLocks = false;
+
+  // Where a thread's access is kept in a record, if the place is free: offset in bytes, so that the access path of the runtime
+  // finds it with one addition. Threads whose slots are 7 apart share a place, and the second is found by searching.
+  static constexpr uint64_t HomeOffset(Slot slot) { return kWordsOffset + uint64_t{Raw(slot)} % kFirstCapacity * 8; }
+  // What the word `read` is if the cell has a record: its address, shifted; times are never 0, so that it is no access.
+  static constexpr int kHandleShift = 4;
+  static constexpr bool IsHandle(uint64_t read) { return read != 0 && read >> PackedAccess::kTimeShift == 0; }
 
   // Did the thread that makes `access` record one that makes it redundant? Takes no lock; "no" proves nothing.
   bool Covers(PackedAccess access) const {
@@ -82,12 +97,13 @@ class PackedCell {
     if (write != kSpilled) return IsRedundant(PackedAccess(write), access);
     // The record may be given back and used for another cell meanwhile; it stays readable, and no word in it is this
     // thread's unless it was recorded here.
-    const Record* record = RecordOf(__atomic_load_n(&read_, __ATOMIC_ACQUIRE));
+    const Overflow* record = RecordOf(__atomic_load_n(&read_, __ATOMIC_ACQUIRE));
     if (record == nullptr) return false;
-    const uint32_t capacity = __atomic_load_n(&record->capacity, __ATOMIC_ACQUIRE);
-    if (capacity != kFirstCapacity) return false;
+    const uint64_t* words = record->words;
+    const uint32_t home = Raw(access.slot()) % kFirstCapacity;
+    if (IsRedundant(PackedAccess(__atomic_load_n(&words[home], __ATOMIC_RELAXED)), access)) return true;
     for (uint32_t i = 0; i < kFirstCapacity; ++i) {
-      if (IsRedundant(PackedAccess(__atomic_load_n(&record->words[i], __ATOMIC_RELAXED)), access)) return true;
+      if (IsRedundant(PackedAccess(__atomic_load_n(&words[i], __ATOMIC_RELAXED)), access)) return true;
     }
     return false;
   }
@@ -165,7 +181,7 @@ class PackedCell {
     }
 
    private:
-    struct PackedCell::Record* record() const { return RecordOf(read_); }
+    Overflow* record() const { return RecordOf(read_); }
 
     // Calls visit(access) for each until it answers false.
     template <class Visitor>
@@ -250,10 +266,11 @@ class PackedCell {
 
     void InsertIntoRecord(Arena<Mem>& arena, PackedAccess mine) {
       auto* in = record();
-      uint32_t free = in->capacity;
+      const uint32_t home = Raw(mine.slot()) % kFirstCapacity;
+      uint32_t free = in->words[home] == 0 ? home : in->capacity;
       for (uint32_t i = 0; i < in->capacity; ++i) {
         if (in->words[i] == 0) {
-          free = i < free ? i : free;
+          if (free == in->capacity) free = i;
         } else if (PackedAccess(in->words[i]).SameAccess(mine)) {
           SetWord(in, i, mine.With(mine.bytes() | PackedAccess(in->words[i]).bytes()).word());
           return;
@@ -266,13 +283,17 @@ class PackedCell {
     void Spill(Arena<Mem>& arena) {
       if (is_spread()) return;
       auto* fresh = NewRecord(arena, kFirstCapacity);
-      fresh->words[0] = write_;
-      fresh->words[1] = read_ == write_ ? 0 : read_;
+      if (write_ != 0) SetWord(fresh, Raw(PackedAccess(write_).slot()) % kFirstCapacity, write_);
+      if (read_ != 0 && read_ != write_) {
+        uint32_t place = Raw(PackedAccess(read_).slot()) % kFirstCapacity;
+        if (fresh->words[place] != 0) place = (place + 1) % kFirstCapacity;
+        SetWord(fresh, place, read_);
+      }
       read_ = Handle(fresh);
       write_ = kSpilled;
     }
 
-    struct PackedCell::Record* Grow(Arena<Mem>& arena) {
+    Overflow* Grow(Arena<Mem>& arena) {
       auto* old = record();
       auto* fresh = NewRecord(arena, old->capacity * 2 + 1);
       fresh->racy = old->racy;
@@ -312,31 +333,31 @@ class PackedCell {
 
   // 64 bytes, then twice as many, and so on. Never unmapped while the detector lives.
   static constexpr uint32_t kFirstCapacity = 7;
-  struct Record {
+  struct Overflow {
     uint32_t capacity;
     ByteMask racy;
     uint64_t words[kFirstCapacity];  // as many as `capacity` says
   };
-  static_assert(sizeof(Record) == 64);
+  static_assert(sizeof(Overflow) == 64);
+  static constexpr uint64_t kWordsOffset = 8;
 
-  // A record as the word `read` while `write` is kSpilled: its address in the lower 44 bits, so that its time is "never".
-  static uint64_t Handle(const Record* record) { return reinterpret_cast<uint64_t>(record) >> 4; }
-  static Record* RecordOf(uint64_t handle) {
-    if (handle >> PackedAccess::kTimeShift != 0) return nullptr;
-    return reinterpret_cast<Record*>(handle << 4);
+  // The word `read` while `write` is kSpilled.
+  static uint64_t Handle(const Overflow* record) { return reinterpret_cast<uint64_t>(record) >> kHandleShift; }
+  static Overflow* RecordOf(uint64_t handle) {
+    return IsHandle(handle) ? reinterpret_cast<Overflow*>(handle << kHandleShift) : nullptr;
   }
 
-  static Record* NewRecord(Arena<Mem>& arena, uint32_t capacity) {
-    auto* record = static_cast<Record*>(arena.Allocate((capacity + 1) * sizeof(uint64_t)));
+  static Overflow* NewRecord(Arena<Mem>& arena, uint32_t capacity) {
+    auto* record = static_cast<Overflow*>(arena.Allocate((capacity + 1) * sizeof(uint64_t)));
     for (uint32_t i = 0; i < capacity; ++i) SetWord(record, i, 0);
     record->racy = kNoBytes;
     __atomic_store_n(&record->capacity, capacity, __ATOMIC_RELEASE);
     return record;
   }
-  static void FreeRecord(Arena<Mem>& arena, Record* record) {
+  static void FreeRecord(Arena<Mem>& arena, Overflow* record) {
     arena.Free(record, (record->capacity + 1) * sizeof(uint64_t));
   }
-  static void SetWord(Record* record, uint32_t index, uint64_t word) {
+  static void SetWord(Overflow* record, uint32_t index, uint64_t word) {
     __atomic_store_n(&record->words[index], word, __ATOMIC_RELAXED);
   }
 

@@ -30,6 +30,13 @@ struct SyncClock {
   VectorClock<Mem> carried;
   VectorClock<Mem> released_exclusive;
   VectorClock<Mem> released_shared;
+
+  // Carries nothing any more: the object was destroyed.
+  void Clear() {
+    carried.Clear();
+    released_exclusive.Clear();
+    released_shared.Clear();
+  }
 };
 
 template <class Mem>
@@ -55,6 +62,14 @@ class ThreadClock {
 
   void Tick() {
     now_ = Next(now_);
+    clock_.Set(slot_, now_);
+  }
+
+  // Goes on in another slot, from `first` or from what is known of it already: the times of the old one are used up.
+  void MoveTo(Epoch first) {
+    slot_ = SlotOf(first);
+    now_ = TimeOf(first);
+    if (clock_.Get(slot_) > now_) now_ = clock_.Get(slot_);
     clock_.Set(slot_, now_);
   }
 

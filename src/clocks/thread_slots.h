@@ -6,6 +6,10 @@
 // Without that condition a race with A would be hidden. Slots whose last time the creator doesn't know are
 // passed over, and a new one is made.
 //
+// Where clocks are labelled with few bits (clocks/packed_cell.h) slots and times are limited. When all slots are taken, an
+// ended one is reused although its last time is not known to the creator, and then live ones are shared. Either can hide a
+// race, neither invents one, and both are counted.
+//
 // Thread-safe under AtomicMem.
 #pragma once
 
@@ -22,7 +26,8 @@ namespace redflag {
 template <class Mem>
 class ThreadSlots {
  public:
-  explicit ThreadSlots(Arena<Mem>& arena) : arena_(arena), slots_(arena), ended_(arena) {}
+  explicit ThreadSlots(Arena<Mem>& arena, uint32_t max_slots = kMaxSlots, uint64_t max_time = kMaxTime)
+      : max_slots_(max_slots), max_time_(max_time), arena_(arena), slots_(arena), ended_(arena) {}
 
   // A slot for `thread`; its time starts at TimeOf(result). `creator` is the clock of the thread that creates
   // it, or null for a thread that nobody created.
@@ -32,13 +37,13 @@ class ThreadSlots {
       for (size_t i = 0; i < ended_.size() && i < kSlotsTried; ++i) {
         const Slot slot = ended_[i];
         const Time last = slots_[Raw(slot)].last;
-        if (!creator->Knows(MakeEpoch(slot, last))) continue;
+        if (!creator->Knows(MakeEpoch(slot, last)) || !HasTimeLeft(last)) continue;
         ended_.Remove(i);
         ++reused_;
         return Occupy(slot, thread, Next(last));
       }
     }
-    REDFLAG_CHECK(slots_.size() < kMaxSlots && "more threads at one time than vector clocks can tell apart");
+    if (slots_.size() == max_slots_) return Overcommit(thread);
     slots_.Push(SlotState{});
     return Occupy(Slot(static_cast<uint16_t>(slots_.size() - 1)), thread, Time{1});
   }
@@ -60,6 +65,8 @@ class ThreadSlots {
 
   size_t size() const { return slots_.size(); }
   uint64_t reused() const { return reused_; }
+  // How often two threads had to be taken for one.
+  uint64_t overcommitted() const { return overcommitted_; }
 
  private:
   // How many ended slots are looked at before a new one is made: keeps thread creation cheap.
@@ -79,6 +86,21 @@ class ThreadSlots {
     uint32_t tenancy_count = 0;
     Time last = kNever;
   };
+
+  // A slot that begins with its last times is of no use.
+  bool HasTimeLeft(Time last) const { return Raw(last) < max_time_ - max_time_ / 16; }
+
+  Epoch Overcommit(Tid thread) {
+    ++overcommitted_;
+    for (size_t i = 0; i < ended_.size(); ++i) {
+      const Slot slot = ended_[i];
+      const Time last = slots_[Raw(slot)].last;
+      if (!HasTimeLeft(last)) continue;
+      ended_.Remove(i);
+      return Occupy(slot, thread, Next(last));
+    }
+    return MakeEpoch(Slot(static_cast<uint16_t>(Raw(thread) % max_slots_)), Time{1});
+  }
 
   Epoch Occupy(Slot slot, Tid thread, Time first) {
     SlotState& state = slots_[Raw(slot)];
@@ -101,11 +123,14 @@ class ThreadSlots {
     state.tenancy_count = kTenanciesKept / 2;
   }
 
+  const uint32_t max_slots_;
+  const uint64_t max_time_;
   typename Mem::Lock lock_;
   Arena<Mem>& arena_;  // owns the tenancies
   Vector<SlotState, Mem> slots_;
   Vector<Slot, Mem> ended_;
   uint64_t reused_ = 0;
+  uint64_t overcommitted_ = 0;
 };
 
 }  // namespace redflag

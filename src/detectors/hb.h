@@ -113,7 +113,7 @@ class Hb {
   // The write that began a lifetime.
   using Stamp = HistoryEntry;
 
-  Hb() : locksets_(arena_), slots_(arena_), commits_(arena_) {}
+  Hb() : locksets_(arena_), slots_(arena_, Cell::kSlots, Cell::kTimes), commits_(arena_) {}
 
   // ---- Threads ----
 
@@ -245,7 +245,7 @@ class Hb {
     }
 
     // [TS 4.1 race]: conflicting, and not ordered.
-    mine.locks = t.held.id();
+    if (Cell::kKeepsLocks || finding == Finding::kRaces) mine.locks = t.held.id();
     ByteMask raced = kNoBytes;
     if (finding == Finding::kRaces) {
       raced = Report(t, opened, access, mine, record);
@@ -282,10 +282,15 @@ class Hb {
 
   void Forget(Cell& cell) { cell.Clear(arena_); }
 
+  // [HB renew]: where cells have few bits for a time, a thread that has used them up goes on in another slot, and stays
+  // where it is if there is none: its time then stands still, which can hide a race and invents none.
+  bool NeedsRenewal(const Thread& t) const { return Raw(TimeOf(t.clock.epoch())) >= Cell::kTimes; }
+  void Renew(Thread& t) { t.clock.MoveTo(slots_.Claim(t.tid, &t.clock.clock())); }
+
   // ---- Reports and tests ----
 
   LocksetTable<Mem>& locksets() { return locksets_; }
-  const ThreadSlots<Mem>& slots() const { return slots_; }
+  ThreadSlots<Mem>& slots() { return slots_; }
   const Arena<Mem>& arena() const { return arena_; }
 
  private:

@@ -18,8 +18,9 @@ struct AccessRecord {
   AccessKind kind{};
   AccessOrigin origin = AccessOrigin::kProgram;
   uint8_t reserved = 0;
+  uint64_t label = 0;  // when it happened, as the detector labels accesses (hb: the epoch); 0: it does not
 };
-static_assert(sizeof(AccessRecord) == 16);
+static_assert(sizeof(AccessRecord) == 24);
 
 // A race: the access that completed it, and earlier accesses that conflict with it, the most recent knowledge
 // of each thread first-hand. `bytes` are those on which this is the first race.

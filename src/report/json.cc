@@ -11,6 +11,9 @@ Json FrameJson(const Frame& frame) {
   Json json = {{"file", frame.file}, {"line", frame.line}};
   if (frame.column != 0) json["column"] = frame.column;
   if (!frame.function.empty()) json["function"] = frame.function;
+  if (!frame.module.empty()) json["module"] = frame.module;
+  if (frame.offset != 0) json["offset"] = fmt::format("{:#x}", frame.offset);
+  if (frame.inlined) json["inlined"] = true;
   return json;
 }
 
@@ -41,14 +44,48 @@ Json SiteJson(const AccessSite& site) {
                      {"mode", lock.mode == LockMode::kShared ? "shared" : "exclusive"},
                      {"taken_at", StackJson(lock.taken_at)}});
   }
-  return {{"thread", site.thread},
-          {"write", IsWrite(site.kind)},
-          {"atomic", IsAtomic(site.kind)},
-          {"origin", OriginName(site.origin)},
-          {"address", fmt::format("{:#x}", Raw(site.addr))},
-          {"size", site.size},
-          {"stack", StackJson(site.stack)},
-          {"locks", locks}};
+  Json json = {{"thread", site.thread},
+               {"write", IsWrite(site.kind)},
+               {"atomic", IsAtomic(site.kind)},
+               {"origin", OriginName(site.origin)},
+               {"address", fmt::format("{:#x}", Raw(site.addr))},
+               {"size", site.size},
+               {"stack", StackJson(site.stack)},
+               {"locks", locks}};
+  if (!site.locks_known) json["locks_known"] = false;
+  if (site.stack_truncated) json["stack_truncated"] = true;
+  if (site.vptr) json["vptr"] = true;
+  if (site.bit_field) json["bit_field"] = true;
+  if (site.value) json["value"] = fmt::format("{:#x}", *site.value);
+  return json;
+}
+
+const char* PlaceName(BlockInfo::Place place) {
+  switch (place) {
+    case BlockInfo::Place::kHeap:
+      return "heap";
+    case BlockInfo::Place::kStack:
+      return "stack";
+    case BlockInfo::Place::kThreadLocal:
+      return "thread-local";
+    case BlockInfo::Place::kGlobal:
+      return "global";
+    case BlockInfo::Place::kMapped:
+      return "mapped";
+  }
+  return "unknown";
+}
+
+Json BlockJson(const BlockInfo& block) {
+  Json json = {{"place", PlaceName(block.place)}};
+  if (block.begin != Addr{}) json["address"] = fmt::format("{:#x}", Raw(block.begin));
+  if (block.size != 0) json["size"] = block.size;
+  if (!block.thread.empty()) json["thread"] = block.thread;
+  if (block.freed) json["freed"] = true;
+  if (!block.allocated_at.empty()) json["allocated_at"] = StackJson(block.allocated_at);
+  if (!block.module.empty()) json["module"] = block.module;
+  if (block.module_offset != 0) json["offset"] = fmt::format("{:#x}", block.module_offset);
+  return json;
 }
 
 }  // namespace
@@ -62,20 +99,29 @@ Json ToJson(const RaceReport& report) {
     if (!thread.title.empty()) json["title"] = thread.title;
     if (!thread.creator.empty()) json["creator"] = thread.creator;
     json["created_at"] = StackJson(thread.created_at);
+    if (thread.os_id != 0) json["os_id"] = thread.os_id;
+    if (thread.finished) json["finished"] = true;
     threads.push_back(json);
   }
-  return {{"kind", "data-race"},
-          {"detector", report.detector},
-          {"variable", report.variable},
-          {"offset", report.offset},
-          {"address", fmt::format("{:#x}", Raw(report.addr))},
-          {"size", report.size},
-          {"access", SiteJson(report.access)},
-          {"earlier", earlier},
-          {"earlier_omitted", report.earlier_omitted},
-          {"threads", threads},
-          {"why", report.why},
-          {"trace", {{"file", report.trace}, {"line", report.trace_line}, {"event", report.event}}}};
+  Json json = {{"kind", "data-race"},
+               {"detector", report.detector},
+               {"variable", report.variable},
+               {"offset", report.offset},
+               {"address", fmt::format("{:#x}", Raw(report.addr))},
+               {"size", report.size},
+               {"access", SiteJson(report.access)},
+               {"earlier", earlier},
+               {"earlier_omitted", report.earlier_omitted},
+               {"threads", threads},
+               {"why", report.why}};
+  if (report.pid == 0) {
+    json["trace"] = {{"file", report.trace}, {"line", report.trace_line}, {"event", report.event}};
+  } else {
+    json["process"] = {{"pid", report.pid}, {"command", report.command}};
+  }
+  if (report.block) json["block"] = BlockJson(*report.block);
+  if (!report.notes.empty()) json["notes"] = report.notes;
+  return json;
 }
 
 }  // namespace redflag

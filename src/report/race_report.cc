@@ -25,6 +25,7 @@ bool HoldsInCommon(const AccessSite& a, const AccessSite& b) {
 }
 
 std::string ExplainLocks(const AccessSite& access, const AccessSite& earlier) {
+  if (!access.locks_known || !earlier.locks_known) return "not all locks that they held are known";
   if (access.locks.empty() && earlier.locks.empty()) return "neither thread holds a lock";
   if (access.locks.empty())
     return fmt::format("{} holds {}, {} holds no lock", earlier.thread, LockNames(earlier), access.thread);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,15 @@
 
 namespace redflag {
 
-// A place in the source. `function` may be empty: not known.
+// A place in the source, in the code of a program, or both. What is empty is not known.
 struct Frame {
   std::string function;
   std::string file;
   uint32_t line = 0;
-  uint32_t column = 0;  // 0: not known
+  uint32_t column = 0;   // 0: not known
+  std::string module{};  // the file that holds the code; empty and no source either: `offset` is an address
+  uint64_t offset = 0;   // in it: the return address, as `redflag symbolize` wants it
+  bool inlined = false;  // into the next frame
 };
 
 struct HeldLockInfo {
@@ -35,6 +39,11 @@ struct AccessSite {
   uint64_t size = 0;
   std::vector<Frame> stack;  // innermost first
   std::vector<HeldLockInfo> locks;
+  bool locks_known = true;
+  bool stack_truncated = false;  // outer frames are missing
+  bool vptr = false;             // the bytes are a pointer to a virtual table
+  bool bit_field = false;
+  std::optional<uint64_t> value{};  // what the memory held after the access
 };
 
 struct ThreadInfo {
@@ -42,6 +51,22 @@ struct ThreadInfo {
   std::string title;    // the name that the program gave it; may be empty
   std::string creator;  // empty: exists from the start
   std::vector<Frame> created_at;
+  uint32_t os_id = 0;  // as the system numbers it; 0: not known
+  bool finished = false;
+};
+
+// What the racy bytes belong to.
+struct BlockInfo {
+  enum class Place : uint8_t { kHeap, kStack, kThreadLocal, kGlobal, kMapped };
+
+  Place place{};
+  Addr begin{};
+  uint64_t size = 0;   // 0: not known
+  std::string thread;  // who allocated it, or whose it is; may be empty
+  bool freed = false;
+  std::vector<Frame> allocated_at;
+  std::string module;  // of a global variable
+  uint64_t module_offset = 0;
 };
 
 struct RaceReport {
@@ -58,6 +83,10 @@ struct RaceReport {
   uint64_t event = 0;  // in the trace
   std::string trace;   // its name
   uint32_t trace_line = 0;
+  std::optional<BlockInfo> block{};
+  std::string command{};  // of a running program, in place of a trace
+  uint32_t pid = 0;
+  std::vector<std::string> notes{};  // what limits this report
 };
 
 // Phrases that all renderers share: "atomic write", "transactional read", "free".

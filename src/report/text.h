@@ -9,6 +9,9 @@ namespace redflag {
 
 enum class Colour : bool { kNo, kYes };
 
+// FUNCTION  FILE:LINE:COLUMN, as far as it is known; else the module and the offset in it.
+std::string DescribeFrame(const Frame& frame);
+
 std::string RenderText(const RaceReport& report, Colour colour);
 
 }  // namespace redflag

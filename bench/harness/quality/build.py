@@ -8,8 +8,8 @@ import os
 import pathlib
 import subprocess
 
-from model import Toolchain
-from quality.generator import SUPPORT, Program
+from ..model import Toolchain
+from .generator import SUPPORT, Program
 
 # After the toolchain's own, so that every tool sees the same code: optimized, but with each access still on its line.
 _FLAGS = ("-std=c++20", "-O1", "-g", "-pthread")

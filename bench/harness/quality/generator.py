@@ -11,8 +11,8 @@ import pathlib
 import random
 from collections.abc import Iterable, Sequence
 
-from quality.pattern import Pattern
-from quality.patterns import PATTERNS
+from .pattern import Pattern
+from .patterns import PATTERNS
 
 SUPPORT = pathlib.Path(__file__).with_name("support.h")
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
-from quality.pattern import GROUPS
-from quality.tally import Count, Row
+from .pattern import GROUPS
+from .tally import Count, Row
 
 _ROW, _CELL, _NAMES, _GAP, _MARGIN = 17, 62, 210, 26, 16
 _HEAD, _FOOT, _GROUP_GAP = 150, 58, 18

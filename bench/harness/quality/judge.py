@@ -25,7 +25,8 @@ class Resolver:
 
     source: str  # its name without folders
     binary: str  # likewise
-    lookup: Callable[[int], Iterable[tuple[str, int]]] | None = None  # offset in the binary -> (file name, line), innermost first
+    # Offset in the binary -> (file name, line) of each inlined call, innermost first.
+    lookup: Callable[[int], Iterable[tuple[str, int]]] | None = None
 
     def lines(self, frame: str) -> list[int]:
         """The program's lines in one frame, as printed by any tool; unsymbolized frames may stand for several, inlined."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from quality import heatmap
-from quality.pattern import GROUPS
-from quality.patterns import PATTERNS
-from quality.tally import Count, Row, Tally, Totals, by_name
+from . import heatmap
+from .pattern import GROUPS
+from .patterns import PATTERNS
+from .tally import Count, Row, Tally, Totals, by_name
 
 FORMAT = 1
 
@@ -18,10 +18,12 @@ _HEAD = """# Detection quality
 
 Every race here was planted: a program was generated around a pattern that has a data race by the C++20 standard, and beside
 it a near-miss, the same code made right. A tool finds a race in a run if it reports the two lines that race (*half*: one of
-them, and for the other none or a wrong one of the same pattern). Any other report is a false alarm. "Mean of 100" is in how many of 100 runs a planted race
-is found, on average over all planted races. Precision and recall are of races and near-misses, not of runs: what a tool
-reports in at least one run counts. False alarms count once for each near-miss, for each racy pattern with a report of lines that
-do not race, and for each program with a report outside its patterns.
+them, and for the other none or a wrong one of the same pattern). Any other report is a false alarm.
+
+"Mean of 100" is in how many of 100 runs a planted race is found, on average over all planted races. Precision and recall are
+of races and near-misses, not of runs: what a tool reports in at least one run counts. False alarms count once for each
+near-miss, for each racy pattern with a report of lines that do not race, and for each program with a report outside its
+patterns.
 """
 
 
@@ -38,15 +40,23 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) ->
 
 
 def _summary(totals: Sequence[Totals]) -> str:
-    head = ["tool", "runs", "races planted", "found at least once", "(half only)", "found in every run", "mean of 100",
-            "near-misses", "false alarms on them", "beside races", "elsewhere", "precision", "recall", "broken runs"]  # fmt: skip
-    rows = [
-        [entry.title, str(entry.runs), str(entry.planted), str(entry.found_once), str(entry.half_only), str(entry.found_always),
-         f"{entry.found_per_100:.0f}", str(entry.near_misses), str(entry.false_near_misses), str(entry.false_beside),
-         str(entry.false_noise), _percent(entry.precision), _percent(entry.recall), str(entry.broken_runs)]
-        for entry in totals
-    ]  # fmt: skip
-    return _table(head, rows)
+    columns: dict[str, Callable[[Totals], object]] = {
+        "tool": lambda entry: entry.title,
+        "runs": lambda entry: entry.runs,
+        "races planted": lambda entry: entry.planted,
+        "found at least once": lambda entry: entry.found_once,
+        "(half only)": lambda entry: entry.half_only,
+        "found in every run": lambda entry: entry.found_always,
+        "mean of 100": lambda entry: f"{entry.found_per_100:.0f}",
+        "near-misses": lambda entry: entry.near_misses,
+        "false alarms on them": lambda entry: entry.false_near_misses,
+        "beside races": lambda entry: entry.false_beside,
+        "elsewhere": lambda entry: entry.false_noise,
+        "precision": lambda entry: _percent(entry.precision),
+        "recall": lambda entry: _percent(entry.recall),
+        "broken runs": lambda entry: entry.broken_runs,
+    }
+    return _table(list(columns), [[str(value(entry)) for value in columns.values()] for entry in totals])
 
 
 def _outcomes(totals: Sequence[Totals]) -> str:

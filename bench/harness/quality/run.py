@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Detection quality of race detectors on generated programs with planted races and near-misses.
 
-  bench/harness/quality/run.py [--quick] [--runs N] [--heavy-runs N] [--seed N] [--tools A,B] [--only NAME,...] [--out DIR]
+  bench/run quality [--quick] [--runs N] [--heavy-runs N] [--seed N] [--tools A,B] [--only NAME,...] [--out DIR]
 
 Builds each program once for each toolchain, runs it under every tool in turn, and appends each result to DIR/runs.jsonl at
 once: after a kill, the same command goes on where it stopped. At the end it writes quality.json, quality.md and quality.svg.
@@ -15,19 +14,15 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-HARNESS = pathlib.Path(__file__).resolve().parents[1]
-if str(HARNESS) not in sys.path:
-    sys.path.insert(0, str(HARNESS))
+from ..model import Tool, Toolchain
+from . import generator, report
+from .build import Builder, BuildError
+from .generator import Program
+from .ledger import Ledger
+from .session import Plan, Session
+from .tally import tally
 
-from model import Tool, Toolchain  # noqa: E402
-from quality import generator, report  # noqa: E402
-from quality.build import Builder, BuildError  # noqa: E402
-from quality.generator import Program  # noqa: E402
-from quality.ledger import Ledger  # noqa: E402
-from quality.session import Plan, Session  # noqa: E402
-from quality.tally import tally  # noqa: E402
-
-DEFAULT_OUT = HARNESS.parents[1] / "bench" / "results" / "quality"
+DEFAULT_OUT = pathlib.Path(__file__).resolve().parents[2] / "results" / "quality"
 RUNS, HEAVY_RUNS, VARIANTS, MIXED = 100, 10, 2, 8
 QUICK_RUNS, QUICK_HEAVY_RUNS, QUICK_VARIANTS, QUICK_MIXED = 10, 2, 1, 4
 
@@ -45,15 +40,16 @@ def _seed(text: str) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="quality", description="Detection quality on planted races and near-misses.",
+    parser = argparse.ArgumentParser(prog="bench/run quality", description="Detection quality on planted races and near-misses.",
                                      allow_abbrev=False)  # fmt: skip
     parser.add_argument("--quick", action="store_true", help="10 and 2 runs, one variant of each pattern")
     parser.add_argument("--runs", type=_positive, metavar="N", help=f"runs of each program under quick tools ({RUNS})")
     parser.add_argument("--heavy-runs", type=_positive, metavar="N",
-                        help=f"runs under tools marked as heavy ({HEAVY_RUNS}; a tenth of --runs, if that is given)")  # fmt: skip
+                        help=f"runs under heavy tools ({HEAVY_RUNS}; a tenth of --runs, if that is given)")  # fmt: skip
     parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="of the programs and of their runs (1)")
     parser.add_argument("--tools", metavar="A,B", help="only these")
-    parser.add_argument("--only", metavar="NAME,...", help="only programs of these patterns or classes, or whose names start so")
+    parser.add_argument("--only", metavar="NAME,...",
+                        help="only programs of these patterns or classes, or whose names start so")  # fmt: skip
     parser.add_argument("--out", type=pathlib.Path, default=DEFAULT_OUT, metavar="DIR", help="where results go")
     return parser
 
@@ -136,7 +132,7 @@ def main(argv: Sequence[str], tools: Sequence[Tool]) -> int:
 
 
 def _own_tools() -> list[Tool]:
-    """Enough to try this module on its own."""
+    """Enough to try this module on its own: python3 -m bench.harness.quality.run, from the root of the tree."""
     tsan_flags = ("-O1", "-g", "-fsanitize=thread")
     clang = Toolchain("clang-tsan", "clang-19", "clang++-19", tsan_flags)
     gcc = Toolchain("gcc-tsan", "gcc-12", "g++-12", tsan_flags)

@@ -12,12 +12,12 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 
-from model import Tool
-from quality import judge
-from quality.build import Builder, BuildError, digest
-from quality.generator import Program
-from quality.ledger import Ledger, Record
-from quality.symbols import Symbols
+from ..model import Tool
+from . import judge
+from .build import Builder, BuildError, digest
+from .generator import Program
+from .ledger import Ledger, Record
+from .symbols import Symbols
 
 _LIMIT, _HEAVY_LIMIT = 30.0, 120.0  # seconds; a run takes 0.1 and 1
 _SEEDS_APART = 1_000_003  # between the runs of one --seed and of the next

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Sequence
 
-from model import Tool
-from quality import judge
-from quality.generator import Program
-from quality.ledger import Record
-from quality.pattern import Pattern
-from quality.patterns import PATTERNS
+from ..model import Tool
+from . import judge
+from .generator import Program
+from .ledger import Record
+from .pattern import Pattern
+from .patterns import PATTERNS
 
 
 @dataclasses.dataclass

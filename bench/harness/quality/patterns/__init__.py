@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from quality.pattern import GROUPS, Pattern
-from quality.patterns import hidden, lifetime, locks, order, plain, protocols, publication, rare, scale, structures, sync
+from ..pattern import GROUPS, Pattern
+from . import hidden, lifetime, locks, order, plain, protocols, publication, rare, scale, structures, sync
 
 
 def _collect() -> dict[str, Pattern]:

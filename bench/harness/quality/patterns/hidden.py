@@ -5,7 +5,7 @@ A detector that follows happens-before reports them only when the threads come t
 
 from __future__ import annotations
 
-from quality.pattern import Pattern
+from ..pattern import Pattern
 
 PATTERNS = (
     Pattern(

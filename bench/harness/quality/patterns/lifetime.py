@@ -5,7 +5,7 @@ Memory that is used too late is only read, and stays mapped, so that the program
 
 from __future__ import annotations
 
-from quality.pattern import Pattern
+from ..pattern import Pattern
 
 PATTERNS = (
     Pattern(

@@ -5,7 +5,7 @@ What publishes and what is published are cache lines apart, so that a report of 
 
 from __future__ import annotations
 
-from quality.pattern import Pattern
+from ..pattern import Pattern
 
 PATTERNS = (
     Pattern(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from quality.pattern import Pattern
+from ..pattern import Pattern
 
 PATTERNS = (
     Pattern(

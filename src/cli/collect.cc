@@ -1,0 +1,129 @@
+// redflag collect: the helper process of a program under test. Started by the runtime, not by people.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "cli/command.h"
+#include "collect/collector.h"
+#include "collect/destination.h"
+#include "collect/ring_reader.h"
+
+namespace redflag::cli {
+namespace {
+
+struct Options {
+  int ring = -1;
+  int pid = 0;
+  std::string output;
+  std::string json;
+  std::string detector;
+  bool no_color = false;
+};
+
+constexpr std::chrono::milliseconds kIdle{500};  // how soon we notice that the program has let go of its standard error
+
+constexpr const char* kFooter =
+    R"(The runtime inside an instrumented program starts this command; there is no need to run it by hand. It reads races from
+shared memory (a ring in a memfd), finds names and source lines for their addresses, prints each as it comes, and ends when
+the program does, however that may be: what was sent before a crash or a kill is still printed.
+
+Reports go to the standard error of the program, which is opened for each of them and not kept open; where that is not
+possible, to the standard error of this command.)";
+
+// Whatever the program had open stays closed here: neither its files, nor its pipes, nor its terminal are kept alive. Standard error
+// remains, for reports that the program cannot take any more; the Destination lets go of it in time.
+void CloseInherited(int ring) {
+  if (ring > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, static_cast<unsigned>(ring) - 1, 0);
+  close_range(static_cast<unsigned>(ring) + 1, UINT_MAX, 0);
+  const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nowhere < 0) return;
+  dup2(nowhere, STDIN_FILENO);
+  dup2(nowhere, STDOUT_FILENO);
+  if (fcntl(STDERR_FILENO, F_GETFD) < 0) dup2(nowhere, STDERR_FILENO);
+  if (nowhere > STDERR_FILENO) close(nowhere);
+}
+
+// The keys that end the program must not end the one that reports why; nor must a reader who has seen enough.
+void IgnoreSignals() {
+  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTTOU}) std::signal(signal, SIG_IGN);
+}
+
+void Collect(RingReader& ring, Collector& collector, Destination& destination) {
+  for (;;) {
+    switch (ring.Next(kIdle)) {
+      case RingReader::Status::kMessage:
+        collector.Consume(ring.message());
+        ring.Finish();
+        break;
+      case RingReader::Status::kTimeout:
+        destination.LetGo();
+        break;
+      case RingReader::Status::kBroken:
+        collector.Say(fmt::format("error: no more reports from this program: {}", ring.error()));
+        [[fallthrough]];
+      case RingReader::Status::kDone:
+      case RingReader::Status::kDead:
+        collector.Finish(ring.dropped());
+        ring.Abandon();
+        return;
+    }
+  }
+}
+
+int RunCollect(const Options& options) {
+  CloseInherited(options.ring);
+  IgnoreSignals();
+  auto opened = RingReader::Open(options.ring, options.pid);
+  close(options.ring);
+  if (const auto* error = std::get_if<std::string>(&opened)) {
+    fmt::print(stderr, "redflag collect: {}\n", *error);
+    return kBadInput;
+  }
+  Destination destination(options.output, options.pid, !options.no_color);
+  Collector::Options to{.detector = options.detector, .pid = static_cast<uint32_t>(options.pid), .json = {}};
+  if (!options.json.empty()) {
+    to.json = [&](const std::string& line) {
+      if (!AppendToFile(options.json, line)) {
+        destination.Print([&](Colour) { return fmt::format("redflag: cannot write to {}\n", options.json); });
+      }
+    };
+  }
+  Collector collector(std::move(to), destination);
+  Collect(*std::get<std::unique_ptr<RingReader>>(opened), collector, destination);
+  return kOk;
+}
+
+}  // namespace
+
+Run AddCollect(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("collect", "Print the races that a running program sends");
+  command->group("");  // not for people: left out of the list of commands
+  command->add_option("--ring-fd", options->ring, "Descriptor of the ring, 3 or more")
+      ->required()
+      ->check(CLI::Range(STDERR_FILENO + 1, INT_MAX - 1))
+      ->type_name("N");
+  command->add_option("--pid", options->pid, "The process that writes to it")
+      ->required()
+      ->check(CLI::PositiveNumber)
+      ->type_name("P");
+  command->add_option("--output", options->output, "Append reports to a file; fd2: the standard error of this command")
+      ->type_name("FILE");
+  command->add_option("--json", options->json, "Also append a line of JSON for each report to a file")
+      ->type_name("FILE");
+  command->add_option("--detector", options->detector, "Name of the detector, for the reports")->type_name("NAME");
+  command->add_flag("--no-color", options->no_color, "No colours, not even on a terminal; NO_COLOR is respected");
+  command->footer(kFooter);
+  return [options] { return RunCollect(*options); };
+}
+
+}  // namespace redflag::cli

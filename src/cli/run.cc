@@ -1,0 +1,133 @@
+// redflag run: a program under a detector.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/installation.h"
+
+namespace redflag::cli {
+namespace {
+
+constexpr int kNotFound = 127;
+
+struct Options {
+  std::string detector = "hb";
+  std::string output;
+  std::string json;
+  int exit_code = kRaces;
+  std::vector<std::string> command;
+};
+
+// What the processes of a run tell: counts shared with the runtime (runtime/emit.cc), in a file that they open by path.
+struct RunStatus {
+  uint64_t reports;
+  uint64_t instrumented;
+};
+
+class StatusPage {
+ public:
+  StatusPage() : fd_(memfd_create("redflag-run", 0)) {
+    if (fd_ < 0 || ftruncate(fd_, sizeof(RunStatus)) != 0) return;
+    void* page = mmap(nullptr, sizeof(RunStatus), PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+    if (page != MAP_FAILED) status_ = static_cast<RunStatus*>(page);
+  }
+  std::string path() const { return fmt::format("/proc/{}/fd/{}", getpid(), fd_); }
+  uint64_t reports() const { return status_ == nullptr ? 0 : __atomic_load_n(&status_->reports, __ATOMIC_ACQUIRE); }
+  bool instrumented() const {
+    return status_ == nullptr || __atomic_load_n(&status_->instrumented, __ATOMIC_ACQUIRE) != 0;
+  }
+
+ private:
+  int fd_;
+  RunStatus* status_ = nullptr;
+};
+
+void AddToList(const char* name, const std::string& value, const char* separator) {
+  const char* before = std::getenv(name);
+  const std::string all = before != nullptr && *before != '\0' ? value + separator + before : value;
+  setenv(name, all.c_str(), 1);
+}
+
+pid_t child = 0;
+void PassOn(int signal) {
+  if (child > 0) kill(child, signal);
+}
+
+int RunProgram(const Options& options) {
+  const std::filesystem::path runtime = RuntimeFolder(options.detector) / kRuntimeLibrary;
+  StatusPage status;
+  child = fork();
+  if (child < 0) {
+    fmt::print(stderr, "redflag run: cannot fork: {}\n", std::strerror(errno));
+    return kBadInput;
+  }
+  if (child == 0) {
+    AddToList("LD_PRELOAD", runtime.string(), ":");
+    setenv("REDFLAG_COMMAND", OwnPath().c_str(), 1);
+    setenv("REDFLAG_STATUS", status.path().c_str(), 1);
+    if (!options.output.empty()) setenv("REDFLAG_OUTPUT", std::filesystem::absolute(options.output).c_str(), 1);
+    if (!options.json.empty()) setenv("REDFLAG_JSON", std::filesystem::absolute(options.json).c_str(), 1);
+    if (options.exit_code != kRaces) AddToList("REDFLAG_OPTIONS", fmt::format("exitcode={}", options.exit_code), ":");
+    std::vector<char*> argv;
+    argv.reserve(options.command.size() + 1);
+    for (const std::string& word : options.command)
+      argv.push_back(const_cast<char*>(word.c_str()));  // NOLINT: execvp's signature
+    argv.push_back(nullptr);
+    execvp(argv[0], argv.data());
+    fmt::print(stderr, "redflag run: {}: {}\n", options.command[0], std::strerror(errno));
+    _exit(kNotFound);
+  }
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, PassOn);
+  int wait_status = 0;
+  while (waitpid(child, &wait_status, 0) < 0) {
+    if (errno != EINTR) return kBadInput;
+  }
+  const bool exited = WIFEXITED(wait_status);
+  const int own = exited ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+  if (own == kNotFound && !status.instrumented()) return own;
+  if (!status.instrumented()) {
+    fmt::print(stderr,
+               "redflag run: nothing in {} was compiled for race detection, so nothing was checked: build it with "
+               "`redflag c++`\n",
+               options.command[0]);
+  }
+  return status.reports() != 0 && options.exit_code != 0 ? options.exit_code : own;
+}
+
+}  // namespace
+
+Run AddRun(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Run a program and report its races");
+  command->add_option("-d,--detector", options->detector, "Which detector (`redflag list`)")->capture_default_str();
+  command->add_option("-o,--output", options->output, "Write reports to this file, not to standard error");
+  command->add_option("--json", options->json, "Append each report as a line of JSON to this file");
+  command
+      ->add_option("--exit-code", options->exit_code,
+                   "Exit with this if anything was reported; 0: with the program's own status")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 255));
+  command->add_option("command", options->command, "The program and its arguments")->required();
+  command->positionals_at_end();
+  command->footer(R"(Build the program with `redflag c++` first.
+  redflag c++ -g -o app app.cc && redflag run ./app
+  redflag run --json races.json -- ./app --its-own=options
+Exit status: 66 if anything was reported, else the program's own. REDFLAG_OPTIONS sets the options of the runtime.)");
+  return [options] { return RunProgram(*options); };
+}
+
+}  // namespace redflag::cli

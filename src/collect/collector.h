@@ -1,0 +1,71 @@
+// The host side of a running program: takes its messages one by one and prints a report for each race that is new.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <span>
+#include <string>
+
+#include "collect/report_builder.h"
+#include "collect/wire_reader.h"
+#include "report/text.h"
+
+namespace redflag {
+
+// Where text goes. Whether it may be coloured is known only when that place has been opened.
+class TextOutput {
+ public:
+  using Render = std::function<std::string(Colour)>;
+
+  virtual ~TextOutput() = default;
+  virtual void Print(const Render& render) = 0;
+};
+
+class Collector {
+ public:
+  struct Options {
+    std::string detector;                          // for reports; may be empty
+    uint32_t pid = 0;                              // until the program says more of itself
+    std::function<void(const std::string&)> json;  // takes each line of JSON; may be empty
+  };
+
+  Collector(Options options, TextOutput& output)
+      : options_(std::move(options)), output_(output), builder_(options_.detector) {
+    builder_.OnProcess({.pid = options_.pid, .start_time = 0, .command = "?"});
+  }
+
+  // One message. A report has been written when this returns.
+  void Consume(std::span<const std::byte> message);
+
+  // There are no more. `dropped`: messages that the program could not send.
+  void Finish(uint64_t dropped);
+
+  // A sentence of our own to the user.
+  void Say(const std::string& text);
+
+  uint64_t races() const { return races_; }
+  uint64_t repeated() const { return repeated_; }
+
+ private:
+  void On(ProcessMessage& process) { builder_.OnProcess(std::move(process)); }
+  void On(const ModuleMessage& module) { builder_.OnModule(module); }
+  void On(ThreadMessage& thread) { builder_.OnThread(std::move(thread)); }
+  void On(const RaceMessage& race);
+  void On(const CountersMessage& counters) { counters_ = counters.counters; }
+  void On(const NoteMessage& note);
+  void On(const EndMessage&) { ended_ = true; }
+
+  Options options_;
+  TextOutput& output_;
+  ReportBuilder builder_;
+  std::set<std::string> seen_;
+  wire::Counters counters_{};
+  bool ended_ = false;
+  uint64_t races_ = 0;
+  uint64_t repeated_ = 0;
+  uint64_t unreadable_ = 0;
+};
+
+}  // namespace redflag

@@ -1,0 +1,190 @@
+#include "collect/report_builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace redflag {
+namespace {
+
+// Files are smaller than that: data that is farther from where a module begins is not its own.
+constexpr uint64_t kMaxModule = uint64_t{1} << 32;
+
+std::optional<BlockInfo::Place> PlaceOf(wire::Place place) {
+  switch (place) {
+    case wire::Place::kHeap:
+      return BlockInfo::Place::kHeap;
+    case wire::Place::kStack:
+      return BlockInfo::Place::kStack;
+    case wire::Place::kTls:
+      return BlockInfo::Place::kThreadLocal;
+    case wire::Place::kGlobal:
+      return BlockInfo::Place::kGlobal;
+    case wire::Place::kMapped:
+      return BlockInfo::Place::kMapped;
+    case wire::Place::kUnknown:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool MayBeGlobal(const RaceMessage& race) {
+  return !race.block || race.block->place == wire::Place::kUnknown || race.block->place == wire::Place::kGlobal;
+}
+
+}  // namespace
+
+std::string ThreadName(uint32_t thread) {
+  if (thread == wire::kNoThread) return "?";
+  return thread == 0 ? "main" : fmt::format("T{}", thread);
+}
+
+// The nearest module that begins before it comes first: the data of a file lies behind its beginning.
+std::optional<ReportBuilder::Datum> ReportBuilder::FindDatum(uint64_t address) {
+  std::vector<const LoadedModule*> candidates;
+  for (const LoadedModule& module : modules_.all()) {
+    if (!module.gone && address >= module.bias && address - module.bias < kMaxModule) candidates.push_back(&module);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const LoadedModule* a, const LoadedModule* b) { return a->bias > b->bias; });
+  for (const LoadedModule* module : candidates) {
+    const uint64_t offset = address - module->bias;
+    if (!symbolizer_.Covers(module->path, module->identity, offset)) continue;
+    return Datum{.module = module->path,
+                 .offset = offset,
+                 .variable = symbolizer_.Variable(module->path, module->identity, offset)};
+  }
+  return std::nullopt;
+}
+
+std::vector<Frame> ReportBuilder::StackOf(const RawStack& stack) {
+  std::vector<Frame> frames;
+  for (const uint64_t address : stack.frames) {
+    if (const LoadedModule* module = modules_.FindCode(address - 1)) {
+      const auto& found = symbolizer_.Frames(module->path, module->identity, address - module->bias);
+      frames.insert(frames.end(), found.begin(), found.end());
+    } else {
+      frames.emplace_back().offset = address;
+    }
+  }
+  return frames;
+}
+
+std::string ReportBuilder::LockName(uint64_t address) {
+  const std::optional<Datum> datum = FindDatum(address);
+  if (!datum || !datum->variable) return fmt::format("{:#x}", address);
+  const SymbolFile::Variable& variable = *datum->variable;
+  return variable.offset == 0 ? variable.name : fmt::format("{}+{}", variable.name, variable.offset);
+}
+
+AccessSite ReportBuilder::SiteOf(const RawAccess& access) {
+  AccessSite site;
+  site.thread = ThreadName(access.thread);
+  site.kind = access.kind;
+  site.origin = access.origin;
+  site.addr = Addr{access.address};
+  site.size = access.size;
+  site.stack = StackOf(access.stack);
+  site.stack_truncated = access.stack.truncated;
+  site.locks_known = !access.locks_unknown;
+  site.vptr = access.vptr;
+  site.bit_field = access.bit_field;
+  site.value = access.value;
+  for (const RawLock& lock : access.locks) {
+    site.locks.push_back({.name = LockName(lock.address),
+                          .mode = lock.shared ? LockMode::kShared : LockMode::kExclusive,
+                          .taken_at = lock.taken_at ? StackOf(*lock.taken_at) : std::vector<Frame>()});
+  }
+  return site;
+}
+
+void ReportBuilder::FillPlace(const RaceMessage& race, RaceReport& report) {
+  if (race.block) {
+    if (const auto place = PlaceOf(race.block->place)) {
+      BlockInfo& block = report.block.emplace();
+      block.place = *place;
+      block.begin = Addr{race.block->begin};
+      block.size = race.block->bytes;
+      if (race.block->thread != wire::kNoThread) block.thread = ThreadName(race.block->thread);
+      block.freed = race.block->freed;
+      if (race.block->allocated_at) block.allocated_at = StackOf(*race.block->allocated_at);
+    }
+  }
+  if (!MayBeGlobal(race)) return;
+  const std::optional<Datum> datum = FindDatum(race.address);
+  if (!datum) return;
+  if (!report.block) report.block.emplace().place = BlockInfo::Place::kGlobal;
+  report.block->module = datum->module;
+  report.block->module_offset = datum->offset;
+  if (!datum->variable) return;
+  report.variable = datum->variable->name;
+  report.offset = datum->variable->offset;
+  report.block->begin = Addr{race.address - datum->variable->offset};
+  report.block->size = datum->variable->size;
+}
+
+ThreadInfo ReportBuilder::InfoOf(uint32_t thread) {
+  ThreadInfo info;
+  info.name = ThreadName(thread);
+  const auto found = threads_.find(thread);
+  if (thread != 0) info.creator = "a thread that is not known";
+  if (found == threads_.end()) return info;
+  const ThreadMessage& message = found->second;
+  info.title = message.name;
+  info.os_id = message.os_id;
+  info.finished = message.finished;
+  if (message.creator != wire::kNoThread) info.creator = ThreadName(message.creator);
+  info.created_at = StackOf(message.created_at);
+  return info;
+}
+
+RaceReport ReportBuilder::Build(const RaceMessage& race) {
+  RaceReport report;
+  report.detector = detector_;
+  report.command = process_.command;
+  report.pid = process_.pid;
+  report.addr = Addr{race.address};
+  report.size = race.bytes;
+  std::vector<uint32_t> threads;
+  const auto mention = [&](uint32_t thread) {
+    const bool is_new = std::find(threads.begin(), threads.end(), thread) == threads.end();
+    if (thread != wire::kNoThread && is_new) threads.push_back(thread);
+  };
+  for (size_t i = 0; i < race.accesses.size(); ++i) {
+    AccessSite site = SiteOf(race.accesses[i]);
+    mention(race.accesses[i].thread);
+    if (i == 0) {
+      report.access = std::move(site);
+    } else {
+      report.earlier.push_back(std::move(site));
+    }
+  }
+  if (race.accesses_found > race.accesses.size()) report.earlier_omitted = race.accesses_found - race.accesses.size();
+  FillPlace(race, report);
+  if (race.block) mention(race.block->thread);
+  for (const uint32_t thread : threads) report.threads.push_back(InfoOf(thread));
+  report.why = ExplainRace(report);
+  report.notes = symbolizer_.TakeNotes();
+  return report;
+}
+
+std::string ReportBuilder::KeyOf(const RaceMessage& race) {
+  std::vector<std::string> sites;
+  for (const RawAccess& access : race.accesses) {
+    std::string& site = sites.emplace_back(fmt::format("{} {} {}", Raw(access.kind), Raw(access.origin), access.size));
+    for (const uint64_t address : access.stack.frames) {
+      const LoadedModule* module = modules_.FindCode(address - 1);
+      site += module == nullptr ? fmt::format(" {:x}", address)
+                                : fmt::format(" {}+{:x}", module->path, address - module->bias);
+    }
+  }
+  std::sort(sites.begin(), sites.end());
+  std::string key;
+  if (MayBeGlobal(race)) {
+    if (const auto datum = FindDatum(race.address); datum && datum->variable) key = datum->variable->name;
+  }
+  for (const std::string& site : sites) key += "\n" + site;
+  return key;
+}
+
+}  // namespace redflag

@@ -1,0 +1,60 @@
+// From a race as the program tells it (numbers and addresses) to one in names and words. Remembers what the messages before it
+// said of modules and threads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collect/modules.h"
+#include "collect/symbolizer.h"
+#include "collect/wire_reader.h"
+#include "report/race_report.h"
+
+namespace redflag {
+
+class ReportBuilder {
+ public:
+  explicit ReportBuilder(std::string detector) : detector_(std::move(detector)) {}
+
+  void OnProcess(ProcessMessage process) { process_ = std::move(process); }
+  void OnModule(const ModuleMessage& module) { modules_.Add(module); }
+  void OnThread(ThreadMessage thread) { threads_.insert_or_assign(thread.id, std::move(thread)); }
+
+  RaceReport Build(const RaceMessage& race);
+
+  // The same for races that a reader would take for the same: the same accesses by the same ways to the same variable, no matter
+  // which thread was first, and where in memory the variable was.
+  std::string KeyOf(const RaceMessage& race);
+
+  const ProcessMessage& process() const { return process_; }
+
+ private:
+  // A byte of the data of a module, and the variable that it belongs to.
+  struct Datum {
+    std::string module;
+    uint64_t offset = 0;  // in the module
+    std::optional<SymbolFile::Variable> variable;
+  };
+
+  std::optional<Datum> FindDatum(uint64_t address);
+  std::vector<Frame> StackOf(const RawStack& stack);
+  AccessSite SiteOf(const RawAccess& access);
+  std::string LockName(uint64_t address);
+  void FillPlace(const RaceMessage& race, RaceReport& report);
+  ThreadInfo InfoOf(uint32_t thread);
+
+  std::string detector_;
+  ProcessMessage process_;
+  std::map<uint32_t, ThreadMessage> threads_;
+  Modules modules_;
+  Symbolizer symbolizer_;
+};
+
+// "main", "T1", ...: in order of creation.
+std::string ThreadName(uint32_t thread);
+
+}  // namespace redflag

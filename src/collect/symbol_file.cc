@@ -1,0 +1,131 @@
+#include "collect/symbol_file.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+namespace redflag {
+namespace {
+
+FileIdentity IdentityFrom(const struct stat& status) {
+  return {.exists = true,
+          .device = status.st_dev,
+          .inode = status.st_ino,
+          .size = status.st_size,
+          .modified = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec};
+}
+
+const Dwfl_Callbacks& Callbacks() {
+  static const Dwfl_Callbacks callbacks = [] {
+    unsetenv("DEBUGINFOD_URLS");  // a report must not wait for a server
+    Dwfl_Callbacks made{};
+    made.find_elf = dwfl_build_id_find_elf;
+    made.find_debuginfo = dwfl_standard_find_debuginfo;
+    return made;
+  }();
+  return callbacks;
+}
+
+// GCC numbers the static variables of functions: `count.0`. Demangling drops it from C++ names.
+std::string WithoutNumber(std::string name) {
+  const size_t dot = name.find_last_not_of("0123456789");
+  if (dot != std::string::npos && dot != 0 && dot + 1 != name.size() && name[dot] == '.') name.resize(dot);
+  return name;
+}
+
+}  // namespace
+
+FileIdentity IdentityOf(const std::string& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return IdentityFrom(status);
+}
+
+std::variant<std::unique_ptr<SymbolFile>, std::string> SymbolFile::Open(const std::string& path,
+                                                                        const FileIdentity& identity) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return path + " cannot be read (" + std::strerror(errno) + "): its code is shown by address";
+  struct stat status{};
+  if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
+    close(fd);
+    return path + " is not a file: its code is shown by address";
+  }
+  if (IdentityFrom(status) != identity) {
+    close(fd);
+    return path + " has changed since the program loaded it: its code is shown by address";
+  }
+  Session session(dwfl_begin(&Callbacks()), &dwfl_end);
+  Dwfl_Module* module = nullptr;
+  if (session != nullptr) {
+    dwfl_report_begin(session.get());
+    module = dwfl_report_elf(session.get(), path.c_str(), path.c_str(), fd, 0, true);
+    dwfl_report_end(session.get(), nullptr, nullptr);
+  }
+  if (module == nullptr) {
+    const char* why = dwfl_errmsg(-1);
+    close(fd);
+    return path + " holds no code that can be read (" + (why == nullptr ? "?" : why) + ")";
+  }
+  return std::unique_ptr<SymbolFile>(new SymbolFile(std::move(session), module));
+}
+
+SymbolFile::SymbolFile(Session session, Dwfl_Module* module) : session_(std::move(session)), module_(module) {
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module_, &bias);
+  size_t headers = 0;
+  if (elf == nullptr || elf_getphdrnum(elf, &headers) != 0) return;
+  for (size_t i = 0; i < headers; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr || header.p_type != PT_LOAD) continue;
+    segments_.emplace_back(header.p_vaddr + bias, header.p_vaddr + bias + header.p_memsz);
+  }
+}
+
+bool SymbolFile::Covers(uint64_t address) const {
+  return std::any_of(segments_.begin(), segments_.end(),
+                     [&](const auto& segment) { return address >= segment.first && address < segment.second; });
+}
+
+// Debug information that is short of linker's names has plain ones, without class and namespace: there, the symbol table is the
+// better source. For C it is the worse one: it shows the compiler's clones.
+void SymbolFile::NameFunction(uint64_t address, std::string& function) const {
+  GElf_Off offset = 0;
+  GElf_Sym symbol;
+  const char* name = dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
+  if (name == nullptr || (symbol.st_size != 0 && offset >= symbol.st_size)) return;
+  std::string demangled = Demangle(name);
+  if (function.empty() || demangled != name) function = std::move(demangled);
+}
+
+std::vector<Frame> SymbolFile::FramesAt(uint64_t address) {
+  if (!dwarf_tried_) {
+    dwarf_tried_ = true;
+    Dwarf_Addr bias = 0;
+    if (Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias)) dwarf_.emplace(dwarf, bias);
+  }
+  DwarfIndex::Found found;
+  if (dwarf_) found = dwarf_->Find(address);
+  std::vector<Frame>& frames = found.frames;
+  if (frames.empty()) frames.emplace_back();
+  if (!found.is_full_name) NameFunction(address, frames.back().function);
+  if (frames.back().function.empty() && frames.back().file.empty()) frames.clear();
+  return std::move(frames);
+}
+
+std::optional<SymbolFile::Variable> SymbolFile::VariableAt(uint64_t address) const {
+  GElf_Off offset = 0;
+  GElf_Sym symbol;
+  const char* name = dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
+  if (name == nullptr || offset >= std::max<uint64_t>(symbol.st_size, 1)) return std::nullopt;
+  const int type = GELF_ST_TYPE(symbol.st_info);
+  if (type != STT_OBJECT && type != STT_COMMON) return std::nullopt;
+  return Variable{.name = WithoutNumber(Demangle(name)), .offset = offset, .size = symbol.st_size};
+}
+
+}  // namespace redflag

@@ -1,0 +1,66 @@
+// One file of code on disk, an executable or a shared library: what its symbols and its debug information say of an address.
+// Addresses are those of the file, as its program headers give them; where it was loaded is the business of collect/modules.h.
+//
+// Debug information is looked for in the file, and where Debian puts it if it is in a file of its own; never on the network.
+// Not safe for several threads at once.
+#pragma once
+
+#include <elfutils/libdwfl.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "collect/dwarf_index.h"
+#include "report/race_report.h"
+
+namespace redflag {
+
+// What tells whether a path still leads to the same bytes.
+struct FileIdentity {
+  bool exists = false;
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  int64_t size = 0;
+  int64_t modified = 0;  // nanoseconds
+
+  auto operator<=>(const FileIdentity&) const = default;
+};
+FileIdentity IdentityOf(const std::string& path);
+
+class SymbolFile {
+ public:
+  struct Variable {
+    std::string name;
+    uint64_t offset;  // of the address in it
+    uint64_t size;
+  };
+
+  // An error in words if the file is not there any more, is not what it was, or holds no code.
+  static std::variant<std::unique_ptr<SymbolFile>, std::string> Open(const std::string& path,
+                                                                     const FileIdentity& identity);
+
+  // Innermost first, without `module` and `offset`; empty: nothing is known.
+  std::vector<Frame> FramesAt(uint64_t address);
+  std::optional<Variable> VariableAt(uint64_t address) const;
+  // Is the address in memory that the file is loaded into, code or data?
+  bool Covers(uint64_t address) const;
+
+ private:
+  using Session = std::unique_ptr<Dwfl, decltype(&dwfl_end)>;
+
+  SymbolFile(Session session, Dwfl_Module* module);
+  void NameFunction(uint64_t address, std::string& function) const;
+
+  Session session_;
+  Dwfl_Module* module_;
+  std::vector<std::pair<uint64_t, uint64_t>> segments_;
+  bool dwarf_tried_ = false;
+  std::optional<DwarfIndex> dwarf_;
+};
+
+}  // namespace redflag

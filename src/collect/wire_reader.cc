@@ -1,0 +1,201 @@
+#include "collect/wire_reader.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+namespace redflag {
+namespace {
+
+// Reads from front to back and stops for good at the first thing that is wrong: from then on everything reads as zero, so
+// that callers need to look only once, at the end and before loops over counts.
+class Cursor {
+ public:
+  explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  template <class Struct>
+  Struct Take(const char* what) {
+    static_assert(std::is_trivially_copyable_v<Struct> && sizeof(Struct) % 8 == 0);
+    Struct value{};
+    if (!Has(sizeof value, what)) return value;
+    std::memcpy(&value, bytes_.data() + offset_, sizeof value);
+    offset_ += sizeof value;
+    return value;
+  }
+
+  std::string TakeText(const char* what) {
+    const auto head = Take<wire::Text>(what);
+    const size_t padded = (size_t{head.bytes} + 7) & ~size_t{7};
+    if (!Has(padded, what)) return {};
+    std::string text(reinterpret_cast<const char*>(bytes_.data() + offset_), head.bytes);
+    offset_ += padded;
+    return text;
+  }
+
+  RawStack TakeStack(const char* what) {
+    RawStack stack;
+    const auto head = Take<wire::Stack>(what);
+    if (head.frames > wire::kMaxFrames) Fail(fmt::format("{} frames in {}", head.frames, what));
+    if (head.truncated > 1) Fail(fmt::format("{}: a flag is {}", what, head.truncated));
+    const size_t size = size_t{head.frames} * sizeof(uint64_t);
+    if (!Has(size, what)) return stack;
+    stack.frames.resize(head.frames);
+    if (size != 0) std::memcpy(stack.frames.data(), bytes_.data() + offset_, size);
+    stack.truncated = head.truncated != 0;
+    offset_ += size;
+    return stack;
+  }
+
+  bool TakeFlag(uint32_t value, const char* what) {
+    if (value > 1) Fail(fmt::format("{}: a flag is {}", what, value));
+    return value == 1;
+  }
+
+  void Fail(std::string what) {
+    if (failed_) return;
+    failed_ = true;
+    error_ = WireError{.offset = offset_, .what = std::move(what)};
+  }
+
+  bool failed() const { return failed_; }
+  WireError TakeError() { return std::move(error_); }
+  bool at_end() const { return offset_ == bytes_.size(); }
+
+ private:
+  bool Has(size_t size, const char* what) {
+    if (!failed_ && bytes_.size() - offset_ < size) Fail(fmt::format("the message ends inside {}", what));
+    return !failed_;
+  }
+
+  std::span<const std::byte> bytes_;
+  size_t offset_ = 0;
+  bool failed_ = false;
+  WireError error_;
+};
+
+ProcessMessage TakeProcess(Cursor& cursor) {
+  const auto process = cursor.Take<wire::Process>("process");
+  return {.pid = process.pid, .start_time = process.start_time, .command = cursor.TakeText("command")};
+}
+
+ModuleMessage TakeModule(Cursor& cursor, bool gone) {
+  const auto module = cursor.Take<wire::Module>("module");
+  if (module.begin > module.end) cursor.Fail("a module ends before it begins");
+  return {.begin = module.begin, .end = module.end, .bias = module.bias, .path = cursor.TakeText("path"), .gone = gone};
+}
+
+ThreadMessage TakeThread(Cursor& cursor) {
+  const auto thread = cursor.Take<wire::Thread>("thread");
+  ThreadMessage message{.id = thread.id,
+                        .creator = thread.creator,
+                        .os_id = thread.os_id,
+                        .finished = (thread.flags & wire::kFinished) != 0,
+                        .detached = (thread.flags & wire::kDetached) != 0,
+                        .name = {},
+                        .created_at = {}};
+  message.name = cursor.TakeText("name of a thread");
+  message.created_at = cursor.TakeStack("stack of a thread's creation");
+  return message;
+}
+
+RawBlock TakeBlock(Cursor& cursor) {
+  const auto head = cursor.Take<wire::Block>("block");
+  if (Raw(head.place) > Raw(wire::Place::kMapped)) cursor.Fail(fmt::format("a block's place is {}", Raw(head.place)));
+  RawBlock block{.begin = head.begin,
+                 .bytes = head.bytes,
+                 .thread = head.thread,
+                 .place = head.place,
+                 .freed = cursor.TakeFlag(head.freed, "block"),
+                 .allocated_at = {}};
+  if (cursor.TakeFlag(head.has_stack, "block")) block.allocated_at = cursor.TakeStack("stack of an allocation");
+  return block;
+}
+
+RawLock TakeLock(Cursor& cursor) {
+  const auto head = cursor.Take<wire::Lock>("lock");
+  RawLock lock{.address = head.address, .shared = cursor.TakeFlag(head.shared, "lock"), .taken_at = {}};
+  if (cursor.TakeFlag(head.has_stack, "lock")) lock.taken_at = cursor.TakeStack("stack of a lock");
+  return lock;
+}
+
+RawAccess TakeAccess(Cursor& cursor) {
+  const auto head = cursor.Take<wire::AccessHead>("access");
+  if (Raw(head.kind) > Raw(AccessKind::kWrite)) cursor.Fail(fmt::format("an access of kind {}", Raw(head.kind)));
+  if (Raw(head.origin) > Raw(AccessOrigin::kFree)) cursor.Fail(fmt::format("an access of origin {}", Raw(head.origin)));
+  RawAccess access{.address = head.address,
+                   .size = head.size,
+                   .thread = head.thread,
+                   .kind = head.kind,
+                   .origin = head.origin,
+                   .vptr = (head.flags & wire::kVptr) != 0,
+                   .bit_field = (head.flags & wire::kBitField) != 0,
+                   .locks_unknown = (head.flags & wire::kLocksUnknown) != 0,
+                   .value = {},
+                   .stack = {},
+                   .locks = {}};
+  if ((head.flags & wire::kValueKnown) != 0) access.value = head.value;
+  access.stack = cursor.TakeStack("stack of an access");
+  for (uint32_t i = 0; i < head.lock_count && !cursor.failed(); ++i) access.locks.push_back(TakeLock(cursor));
+  return access;
+}
+
+RaceMessage TakeRace(Cursor& cursor) {
+  const auto head = cursor.Take<wire::Race>("race");
+  RaceMessage race{.sequence = head.sequence,
+                   .address = head.address,
+                   .bytes = head.bytes,
+                   .accesses_found = head.accesses_found,
+                   .block = {},
+                   .accesses = {}};
+  if (head.access_count == 0) cursor.Fail("a race without an access");
+  if (cursor.TakeFlag(head.has_block, "race")) race.block = TakeBlock(cursor);
+  for (uint32_t i = 0; i < head.access_count && !cursor.failed(); ++i) race.accesses.push_back(TakeAccess(cursor));
+  return race;
+}
+
+NoteMessage TakeNote(Cursor& cursor) {
+  const auto note = cursor.Take<wire::Note>("note");
+  return {.severity = note.severity, .text = cursor.TakeText("text of a note")};
+}
+
+WireMessage TakeBody(Cursor& cursor, wire::MessageType type) {
+  switch (type) {
+    case wire::MessageType::kProcess:
+      return TakeProcess(cursor);
+    case wire::MessageType::kModule:
+      return TakeModule(cursor, false);
+    case wire::MessageType::kModuleGone:
+      return TakeModule(cursor, true);
+    case wire::MessageType::kThread:
+      return TakeThread(cursor);
+    case wire::MessageType::kRace:
+      return TakeRace(cursor);
+    case wire::MessageType::kCounters:
+      return CountersMessage{cursor.Take<wire::Counters>("counters")};
+    case wire::MessageType::kNote:
+      return TakeNote(cursor);
+    case wire::MessageType::kEnd:
+      return EndMessage{};
+  }
+  cursor.Fail(fmt::format("a message of type {}", Raw(type)));
+  return EndMessage{};
+}
+
+}  // namespace
+
+std::variant<WireMessage, WireError> DecodeMessage(std::span<const std::byte> bytes) {
+  Cursor cursor(bytes);
+  const auto header = cursor.Take<wire::MessageHeader>("its header");
+  if (header.bytes != bytes.size())
+    cursor.Fail(fmt::format("{} bytes that say they are {}", bytes.size(), header.bytes));
+  if (header.version != wire::kVersion) cursor.Fail(fmt::format("version {} of the format", header.version));
+  if (cursor.failed()) return cursor.TakeError();
+  WireMessage message = TakeBody(cursor, header.type);
+  if (!cursor.failed() && !cursor.at_end()) cursor.Fail("the message goes on after its end");
+  if (cursor.failed()) return cursor.TakeError();
+  return message;
+}
+
+}  // namespace redflag

@@ -1,0 +1,126 @@
+// Messages (events/wire.h) as plain C++. Not one byte of a message is trusted: it was written by a program that may have been
+// overwriting its own memory. What does not fit together is an error in words, never a guess.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "events/wire.h"
+
+namespace redflag {
+
+// Return addresses, innermost first.
+struct RawStack {
+  std::vector<uint64_t> frames;
+  bool truncated = false;  // outer frames are missing
+
+  bool operator==(const RawStack&) const = default;
+};
+
+struct ProcessMessage {
+  uint32_t pid = 0;
+  uint64_t start_time = 0;
+  std::string command;
+
+  bool operator==(const ProcessMessage&) const = default;
+};
+
+struct ModuleMessage {
+  uint64_t begin = 0;
+  uint64_t end = 0;
+  uint64_t bias = 0;
+  std::string path;
+  bool gone = false;
+
+  bool operator==(const ModuleMessage&) const = default;
+};
+
+struct ThreadMessage {
+  uint32_t id = 0;
+  uint32_t creator = wire::kNoThread;
+  uint32_t os_id = 0;
+  bool finished = false;
+  bool detached = false;
+  std::string name;
+  RawStack created_at;
+
+  bool operator==(const ThreadMessage&) const = default;
+};
+
+struct RawLock {
+  uint64_t address = 0;
+  bool shared = false;
+  std::optional<RawStack> taken_at;
+
+  bool operator==(const RawLock&) const = default;
+};
+
+struct RawAccess {
+  uint64_t address = 0;
+  uint32_t size = 0;
+  uint32_t thread = 0;
+  AccessKind kind{};
+  AccessOrigin origin{};
+  bool vptr = false;
+  bool bit_field = false;
+  bool locks_unknown = false;
+  std::optional<uint64_t> value;
+  RawStack stack;
+  std::vector<RawLock> locks;
+
+  bool operator==(const RawAccess&) const = default;
+};
+
+struct RawBlock {
+  uint64_t begin = 0;
+  uint64_t bytes = 0;
+  uint32_t thread = wire::kNoThread;
+  wire::Place place{};
+  bool freed = false;
+  std::optional<RawStack> allocated_at;
+
+  bool operator==(const RawBlock&) const = default;
+};
+
+struct RaceMessage {
+  uint64_t sequence = 0;
+  uint64_t address = 0;
+  uint32_t bytes = 0;
+  uint32_t accesses_found = 0;
+  std::optional<RawBlock> block;
+  std::vector<RawAccess> accesses;  // the completing one first; at least that one
+
+  bool operator==(const RaceMessage&) const = default;
+};
+
+struct CountersMessage {
+  wire::Counters counters{};
+};
+
+struct NoteMessage {
+  uint32_t severity = 0;
+  std::string text;
+
+  bool operator==(const NoteMessage&) const = default;
+};
+
+struct EndMessage {
+  bool operator==(const EndMessage&) const = default;
+};
+
+using WireMessage =
+    std::variant<ProcessMessage, ModuleMessage, ThreadMessage, RaceMessage, CountersMessage, NoteMessage, EndMessage>;
+
+struct WireError {
+  size_t offset = 0;  // into the message
+  std::string what;
+};
+
+std::variant<WireMessage, WireError> DecodeMessage(std::span<const std::byte> bytes);
+
+}  // namespace redflag

@@ -1,0 +1,119 @@
+#include "collect/wire_writer.h"
+
+#include <cstring>
+#include <string_view>
+#include <variant>
+
+namespace redflag {
+namespace {
+
+class Encoder {
+ public:
+  std::vector<std::byte> Encode(const WireMessage& message) {
+    Put(wire::MessageHeader{.bytes = 0,
+                            .type = std::visit([](const auto& body) { return TypeOf(body); }, message),
+                            .version = wire::kVersion});
+    std::visit([this](const auto& body) { Body(body); }, message);
+    const auto size = static_cast<uint32_t>(bytes_.size());
+    std::memcpy(bytes_.data(), &size, sizeof size);
+    return std::move(bytes_);
+  }
+
+ private:
+  static wire::MessageType TypeOf(const ProcessMessage&) { return wire::MessageType::kProcess; }
+  static wire::MessageType TypeOf(const ModuleMessage& module) {
+    return module.gone ? wire::MessageType::kModuleGone : wire::MessageType::kModule;
+  }
+  static wire::MessageType TypeOf(const ThreadMessage&) { return wire::MessageType::kThread; }
+  static wire::MessageType TypeOf(const RaceMessage&) { return wire::MessageType::kRace; }
+  static wire::MessageType TypeOf(const CountersMessage&) { return wire::MessageType::kCounters; }
+  static wire::MessageType TypeOf(const NoteMessage&) { return wire::MessageType::kNote; }
+  static wire::MessageType TypeOf(const EndMessage&) { return wire::MessageType::kEnd; }
+
+  void PutBytes(const void* from, size_t size) {
+    const auto* begin = static_cast<const std::byte*>(from);
+    bytes_.insert(bytes_.end(), begin, begin + size);
+  }
+  template <class Struct>
+  void Put(const Struct& value) {
+    static_assert(sizeof value % 8 == 0);
+    PutBytes(&value, sizeof value);
+  }
+  void PutText(std::string_view text) {
+    Put(wire::Text{.bytes = static_cast<uint32_t>(text.size()), .reserved = 0});
+    PutBytes(text.data(), text.size());
+    bytes_.resize((bytes_.size() + 7) & ~size_t{7});
+  }
+  void PutStack(const RawStack& stack) {
+    Put(wire::Stack{.frames = static_cast<uint32_t>(stack.frames.size()), .truncated = stack.truncated ? 1u : 0u});
+    PutBytes(stack.frames.data(), stack.frames.size() * sizeof(uint64_t));
+  }
+
+  void Body(const ProcessMessage& process) {
+    Put(wire::Process{.pid = process.pid, .reserved = 0, .start_time = process.start_time});
+    PutText(process.command);
+  }
+  void Body(const ModuleMessage& module) {
+    Put(wire::Module{.begin = module.begin, .end = module.end, .bias = module.bias});
+    PutText(module.path);
+  }
+  void Body(const ThreadMessage& thread) {
+    Put(wire::Thread{.id = thread.id,
+                     .creator = thread.creator,
+                     .os_id = thread.os_id,
+                     .flags = (thread.finished ? wire::kFinished : 0) | (thread.detached ? wire::kDetached : 0)});
+    PutText(thread.name);
+    PutStack(thread.created_at);
+  }
+  void Body(const RaceMessage& race) {
+    Put(wire::Race{.sequence = race.sequence,
+                   .address = race.address,
+                   .bytes = race.bytes,
+                   .access_count = static_cast<uint32_t>(race.accesses.size()),
+                   .accesses_found = race.accesses_found,
+                   .has_block = race.block ? 1u : 0u});
+    if (race.block) PutBlock(*race.block);
+    for (const RawAccess& access : race.accesses) PutAccess(access);
+  }
+  void Body(const CountersMessage& counters) { Put(counters.counters); }
+  void Body(const NoteMessage& note) {
+    Put(wire::Note{.severity = note.severity, .reserved = 0});
+    PutText(note.text);
+  }
+  void Body(const EndMessage&) {}
+
+  void PutBlock(const RawBlock& block) {
+    Put(wire::Block{.begin = block.begin,
+                    .bytes = block.bytes,
+                    .thread = block.thread,
+                    .place = block.place,
+                    .freed = block.freed,
+                    .has_stack = block.allocated_at.has_value()});
+    if (block.allocated_at) PutStack(*block.allocated_at);
+  }
+  void PutAccess(const RawAccess& access) {
+    const int flags = (access.vptr ? wire::kVptr : 0) | (access.bit_field ? wire::kBitField : 0) |
+                      (access.value ? wire::kValueKnown : 0) | (access.locks_unknown ? wire::kLocksUnknown : 0);
+    Put(wire::AccessHead{.address = access.address,
+                         .size = access.size,
+                         .thread = access.thread,
+                         .kind = access.kind,
+                         .origin = access.origin,
+                         .flags = static_cast<uint16_t>(flags),
+                         .lock_count = static_cast<uint32_t>(access.locks.size()),
+                         .value = access.value.value_or(0)});
+    PutStack(access.stack);
+    for (const RawLock& lock : access.locks) {
+      Put(wire::Lock{.address = lock.address, .shared = lock.shared ? 1u : 0u, .has_stack = lock.taken_at ? 1u : 0u});
+      if (lock.taken_at) PutStack(*lock.taken_at);
+    }
+  }
+
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+std::vector<std::byte> EncodeMessage(const WireMessage& message) { return Encoder().Encode(message); }
+
+}  // namespace redflag

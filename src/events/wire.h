@@ -1,0 +1,118 @@
+// What leaves the program under test: messages of plain bytes, written by the runtime into a ring of shared memory
+// (events/ring.h) and read by the host side. A message is complete in itself: whatever it refers to inside the process is spelled
+// out, because the process may be gone when it is read.
+//
+// Layout of a message: MessageHeader, then the structs named at its type, one after the other, each 8-byte aligned. Counts
+// come before what they count. Strings are bytes without a terminator, padded to 8. Native byte order: both sides are one machine.
+//
+// In-process rules; the reader must not trust a single byte of it (a crashing program may have scribbled on the ring).
+#pragma once
+
+#include <cstdint>
+
+#include "events/access.h"
+
+namespace redflag::wire {
+
+inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kMaxMessage = 1u << 16;
+inline constexpr uint32_t kMaxFrames = 512;
+
+enum class MessageType : uint16_t {
+  kProcess = 1,  // Process, text command: the first message
+  kModule,       // Module, text path: a file mapped into the process, before anything refers to it
+  kModuleGone,   // Module, text path: unmapped
+  kThread,    // Thread, text name, Stack of its creation: before anything refers to it, and again if the name changes
+  kRace,      // Race, Block?, AccessHead + Stack + Lock[] with a Stack each, for each access; the completing one first
+  kCounters,  // Counters: before the end
+  kNote,      // Note, text: something the user should know (a limit reached, a fallback taken)
+  kEnd,       // the process ends in an orderly way
+};
+
+struct MessageHeader {
+  uint32_t bytes;  // of the whole message, this header included; a multiple of 8
+  MessageType type;
+  uint16_t version;
+};
+
+struct Text {
+  uint32_t bytes;  // the bytes follow
+  uint32_t reserved;
+};
+
+struct Process {
+  uint32_t pid;
+  uint32_t reserved;
+  uint64_t start_time;  // nanoseconds of CLOCK_REALTIME
+};
+
+struct Module {
+  uint64_t begin, end;  // addresses of its executable segment
+  uint64_t bias;        // what to subtract from an address to get that of the file
+};
+
+// Return addresses, the innermost first; the first is the access or call itself (the address after the instruction).
+struct Stack {
+  uint32_t frames;     // as many uint64_t follow
+  uint32_t truncated;  // 1: outer frames are missing
+};
+
+inline constexpr uint32_t kNoThread = UINT32_MAX;
+
+struct Thread {
+  uint32_t id;       // in order of creation; 0 is the main thread
+  uint32_t creator;  // kNoThread: unknown
+  uint32_t os_id;
+  uint32_t flags;  // kFinished, kDetached
+};
+inline constexpr uint32_t kFinished = 1, kDetached = 2;
+
+struct AccessHead {
+  uint64_t address;
+  uint32_t size;
+  uint32_t thread;
+  AccessKind kind;
+  AccessOrigin origin;
+  uint16_t flags;       // kVptr, kBitField, kValueKnown
+  uint32_t lock_count;  // Lock structs follow the stack
+  uint64_t value;       // if kValueKnown: what the memory held after the access
+};
+inline constexpr uint16_t kVptr = 1, kBitField = 2, kValueKnown = 4, kLocksUnknown = 8;
+
+struct Lock {
+  uint64_t address;
+  uint32_t shared;     // 1: held for reading
+  uint32_t has_stack;  // 1: a Stack follows: where it was acquired
+};
+
+enum class Place : uint8_t { kUnknown, kHeap, kStack, kTls, kGlobal, kMapped };
+
+// What the racy bytes belong to, as far as the process knows.
+struct Block {
+  uint64_t begin;
+  uint64_t bytes;
+  uint32_t thread;  // who allocated it, or whose stack it is
+  Place place;
+  uint8_t freed;
+  uint16_t has_stack;  // 1: a Stack follows: where it was allocated
+};
+
+struct Race {
+  uint64_t sequence;
+  uint64_t address;  // of the first racy byte
+  uint32_t bytes;
+  uint32_t access_count;
+  uint32_t accesses_found;  // more than access_count if some did not fit
+  uint32_t has_block;
+};
+
+struct Counters {
+  uint64_t races, duplicates, dropped_messages, contexts, contexts_lost, threads, slots, flushes, shadow_bytes;
+};
+
+struct Note {
+  uint32_t severity;  // 0: for information, 1: a warning, 2: an error
+  uint32_t reserved;
+};
+
+}  // namespace redflag::wire

@@ -1,0 +1,85 @@
+// What the interceptors tell the runtime. intercept/ defines the functions of libc that a program calls in place of the real ones;
+// each does its work through the real one and says here what that means. runtime/ implements these functions, once for each
+// detector; intercept/ knows nothing of detectors.
+//
+// Order matters: what hands something on is told before the real call (unlock, signal, free, create), what takes something over
+// after it (lock, wait, join). So an edge is never told earlier than it exists, nor later than somebody can rely on it.
+//
+// Every function takes `pc`: the return address of the interceptor, a place in the program, for stacks.
+//
+// In-process rules: no malloc, no exceptions, no libstdc++; callable from any thread, also before main and while the dynamic linker
+// runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "events/event.h"
+
+namespace redflag::hooks {
+
+using Pc = uintptr_t;
+
+// Does the runtime want to hear of this thread's calls now? False while the runtime itself runs (its calls into libc come back
+// to the interceptors), in a process where it was switched off, and after it has ended. Starts the runtime if nothing has yet.
+// An interceptor calls it first and, if false, does nothing but call the real function.
+bool Active();
+
+// ---- Memory ----
+void Read(Pc pc, const void* from, size_t bytes);
+void Write(Pc pc, void* to, size_t bytes);
+// A block of the heap begins its life; ends it (told before the real free). `bytes` as usable by the program.
+void Allocated(Pc pc, void* block, size_t bytes);
+void Freeing(Pc pc, void* block, size_t bytes);
+// Fresh pages; pages that go away, or are replaced.
+void Mapped(Pc pc, void* pages, size_t bytes);
+void Unmapping(Pc pc, void* pages, size_t bytes);
+
+// ---- Locks, by address ----
+enum class LockFlaw : uint8_t { kUnlockNotHeld, kUnlockByOther, kDestroyHeld, kDoubleLock, kInvalidAccess };
+void LockCreated(Pc pc, const void* lock);
+void LockDestroyed(Pc pc, const void* lock);
+// After the real lock succeeded, before the real unlock. `depth`: how many levels of a recursive lock (condition variables give
+// up all at once).
+void Locked(Pc pc, const void* lock, LockMode mode, int depth = 1);
+// Answers how many levels were held and are given up: 1, or all of them if `all`.
+int Unlocking(Pc pc, const void* lock, LockMode mode, bool all = false);
+void LockMisused(Pc pc, const void* lock, LockFlaw flaw);
+
+// ---- Edges through any object, by address ----
+void Release(Pc pc, const void* object);       // before the object can be seen by others: signal, post, fulfil
+void ReleaseStore(Pc pc, const void* object);  // the same, replacing what it carried
+void Acquire(Pc pc, const void* object);       // after it was seen: wait returned, once flag found set
+void Forget(Pc pc, const void* object);        // it was destroyed, or created anew
+
+// A barrier of `parties`. Arrivals of one phase are ordered before the leaves of that phase. Arriving answers the phase, to be given
+// to Leave by the same thread.
+uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties);
+void BarrierLeave(Pc pc, const void* barrier, uint64_t phase);
+
+// ---- Threads ----
+// The creator prepares a child, starts it with the real call, and says how that went; the child begins as its first action. A
+// Child is the runtime's; the interceptor hands it from one to the other.
+struct Child;
+Child* ThreadCreating(Pc pc, bool detached);
+void ThreadCreated(Child* child,
+                   uintptr_t handle);  // handle: the pthread_t; before the real call returns to the program
+void ThreadNotCreated(Child* child);
+void ThreadBegins(Child* child, uintptr_t handle);
+void ThreadEnds();  // the last thing a thread does, after its own destructors of thread-specific data
+void ThreadJoined(Pc pc, uintptr_t handle);
+void ThreadDetached(Pc pc, uintptr_t handle);
+void ThreadNamed(uintptr_t handle, const char* name);
+
+// ---- Processes ----
+void BeforeFork(Pc pc);
+void AfterForkInParent();
+void AfterForkInChild();
+// The process ends with `status`; answers the status to end with (exitcode, if something was reported).
+int Exiting(int status);
+
+// Calls into the program on behalf of a libc function (qsort, a thread's start routine) appear below this frame.
+void EnterFunction(Pc pc);
+void LeaveFunction();
+
+}  // namespace redflag::hooks

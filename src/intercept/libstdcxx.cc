@@ -1,0 +1,60 @@
+// Functions of the C++ library that call something interposed on behalf of the program. They are not instrumented, so the place in
+// the program that called them would be missing from stacks: it is told before they are called.
+//
+//   operator new, delete   call malloc and free
+//   std::thread            calls pthread_create from a function of its own
+//
+// The C++ library is never linked to: names are as its ABI has them, and the real functions are those of the program's own.
+#include <cstddef>
+
+#include "intercept/hooks.h"
+#include "intercept/real.h"
+
+namespace redflag {
+namespace {
+
+// A call from `pc`, as long as this object lives. An exception that passes leaves the frame behind: the function of the program that
+// catches it, or one that is left on the way, drops it with its own.
+class Call {
+ public:
+  explicit Call(hooks::Pc pc) : told_(hooks::Active()) {
+    if (told_) hooks::EnterFunction(pc);
+  }
+  ~Call() {
+    if (told_) hooks::LeaveFunction();
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+ private:
+  const bool told_;
+};
+
+}  // namespace
+
+// Result, name, parameters, arguments.
+#define REDFLAG_CALL_THROUGH(result, name, parameters, arguments) \
+  REDFLAG_INTERCEPT(result, name, REDFLAG_UNPACK parameters) {    \
+    const Call call(REDFLAG_CALLER);                              \
+    return real::name arguments;                                  \
+  }
+#define REDFLAG_UNPACK(...) __VA_ARGS__
+
+REDFLAG_CALL_THROUGH(void*, _Znwm, (size_t bytes), (bytes))
+REDFLAG_CALL_THROUGH(void*, _Znam, (size_t bytes), (bytes))
+REDFLAG_CALL_THROUGH(void*, _ZnwmRKSt9nothrow_t, (size_t bytes, const void* tag), (bytes, tag))
+REDFLAG_CALL_THROUGH(void*, _ZnamRKSt9nothrow_t, (size_t bytes, const void* tag), (bytes, tag))
+REDFLAG_CALL_THROUGH(void*, _ZnwmSt11align_val_t, (size_t bytes, size_t align), (bytes, align))
+REDFLAG_CALL_THROUGH(void*, _ZnamSt11align_val_t, (size_t bytes, size_t align), (bytes, align))
+REDFLAG_CALL_THROUGH(void, _ZdlPv, (void* block), (block))
+REDFLAG_CALL_THROUGH(void, _ZdaPv, (void* block), (block))
+REDFLAG_CALL_THROUGH(void, _ZdlPvm, (void* block, size_t bytes), (block, bytes))
+REDFLAG_CALL_THROUGH(void, _ZdaPvm, (void* block, size_t bytes), (block, bytes))
+REDFLAG_CALL_THROUGH(void, _ZdlPvSt11align_val_t, (void* block, size_t align), (block, align))
+REDFLAG_CALL_THROUGH(void, _ZdlPvmSt11align_val_t, (void* block, size_t bytes, size_t align), (block, bytes, align))
+
+// std::thread::_M_start_thread(std::unique_ptr<_State>, void (*)()): a class with a destructor is passed by its address.
+REDFLAG_CALL_THROUGH(void, _ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE,
+                     (void* thread, void* state, void (*depend)()), (thread, state, depend))
+
+}  // namespace redflag

@@ -1,0 +1,96 @@
+// Mutexes of pthreads and of C11, of every kind: normal, recursive, error-checking, robust, priority-inheriting, shared between
+// processes. The kind is no business of ours: what counts is whether the call took the mutex.
+//
+// pthread_mutex_consistent and the priority ceiling are not interposed: they order nothing.
+#include <pthread.h>
+#include <threads.h>
+
+#include <cerrno>
+
+#include "intercept/hooks.h"
+#include "intercept/real.h"
+
+namespace redflag {
+namespace {
+
+// A robust mutex whose owner died is taken all the same: the new owner is told, and is the owner.
+bool Taken(int error) { return error == 0 || error == EOWNERDEAD; }
+
+template <class Real, class Mutex, class... Rest>
+int Lock(hooks::Pc pc, const Real& real, Mutex* mutex, Rest... rest) {
+  if (!hooks::Active()) return real(mutex, rest...);
+  const int error = real(mutex, rest...);
+  if (Taken(error)) hooks::Locked(pc, mutex, LockMode::kExclusive);
+  return error;
+}
+
+template <class Real, class Mutex>
+int Unlock(hooks::Pc pc, const Real& real, Mutex* mutex) {
+  if (hooks::Active()) hooks::Unlocking(pc, mutex, LockMode::kExclusive);
+  return real(mutex);
+}
+
+template <class Real, class Mutex, class Options>
+int Create(hooks::Pc pc, const Real& real, Mutex* mutex, Options options) {
+  if (!hooks::Active()) return real(mutex, options);
+  const int error = real(mutex, options);
+  if (error == 0) hooks::LockCreated(pc, mutex);
+  return error;
+}
+
+}  // namespace
+
+// ---- pthreads ----
+
+REDFLAG_INTERCEPT(int, pthread_mutex_init, pthread_mutex_t* mutex, const pthread_mutexattr_t* attributes) {
+  return Create(REDFLAG_CALLER, real::pthread_mutex_init, mutex, attributes);
+}
+
+REDFLAG_INTERCEPT(int, pthread_mutex_destroy, pthread_mutex_t* mutex) {
+  if (!hooks::Active()) return real::pthread_mutex_destroy(mutex);
+  const int error = real::pthread_mutex_destroy(mutex);
+  if (error == 0) hooks::LockDestroyed(REDFLAG_CALLER, mutex);
+  if (error == EBUSY) hooks::LockMisused(REDFLAG_CALLER, mutex, hooks::LockFlaw::kDestroyHeld);
+  return error;
+}
+
+REDFLAG_INTERCEPT(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
+  return Lock(REDFLAG_CALLER, real::pthread_mutex_lock, mutex);
+}
+
+REDFLAG_INTERCEPT(int, pthread_mutex_trylock, pthread_mutex_t* mutex) {
+  return Lock(REDFLAG_CALLER, real::pthread_mutex_trylock, mutex);
+}
+
+REDFLAG_INTERCEPT(int, pthread_mutex_timedlock, pthread_mutex_t* mutex, const timespec* until) {
+  return Lock(REDFLAG_CALLER, real::pthread_mutex_timedlock, mutex, until);
+}
+
+REDFLAG_INTERCEPT(int, pthread_mutex_clocklock, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
+  return Lock(REDFLAG_CALLER, real::pthread_mutex_clocklock, mutex, clock, until);
+}
+
+REDFLAG_INTERCEPT(int, pthread_mutex_unlock, pthread_mutex_t* mutex) {
+  return Unlock(REDFLAG_CALLER, real::pthread_mutex_unlock, mutex);
+}
+
+// ---- C11: functions of their own in libc, which do not come through those above ----
+
+REDFLAG_INTERCEPT(int, mtx_init, mtx_t* mutex, int kind) { return Create(REDFLAG_CALLER, real::mtx_init, mutex, kind); }
+
+REDFLAG_INTERCEPT(void, mtx_destroy, mtx_t* mutex) {
+  real::mtx_destroy(mutex);
+  if (hooks::Active()) hooks::LockDestroyed(REDFLAG_CALLER, mutex);
+}
+
+REDFLAG_INTERCEPT(int, mtx_lock, mtx_t* mutex) { return Lock(REDFLAG_CALLER, real::mtx_lock, mutex); }
+
+REDFLAG_INTERCEPT(int, mtx_trylock, mtx_t* mutex) { return Lock(REDFLAG_CALLER, real::mtx_trylock, mutex); }
+
+REDFLAG_INTERCEPT(int, mtx_timedlock, mtx_t* mutex, const timespec* until) {
+  return Lock(REDFLAG_CALLER, real::mtx_timedlock, mutex, until);
+}
+
+REDFLAG_INTERCEPT(int, mtx_unlock, mtx_t* mutex) { return Unlock(REDFLAG_CALLER, real::mtx_unlock, mutex); }
+
+}  // namespace redflag

@@ -1,0 +1,85 @@
+#include "intercept/real.h"
+
+#include <dlfcn.h>
+
+#include "base/check.h"
+
+namespace redflag::real {
+
+extern "C" {
+// The ends of the array that REDFLAG_REAL fills: made by the linker.
+[[gnu::visibility("hidden")]] extern Symbol __start_redflag_real[];
+[[gnu::visibility("hidden")]] extern Symbol __stop_redflag_real[];
+}
+
+namespace {
+
+constexpr size_t kEarlyBytes = size_t{64} << 10;
+
+// Each block is preceded by its size.
+alignas(16) constinit char early_memory[kEarlyBytes] = {};
+constinit size_t early_used = 0;
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool looking_up = false;
+
+[[maybe_unused]] bool StartsWith(const char* text, const char* prefix) {
+  while (*prefix != '\0') {
+    if (*text++ != *prefix++) return false;
+  }
+  return true;
+}
+
+void* Lookup(const char* name) {
+#if defined(__x86_64__)
+  // Two generations of condition variables live in libc; plain lookup is not sure to give the one that programs have been
+  // linked with these twenty years. pthread_cond_clockwait is younger and has one version.
+  if (StartsWith(name, "pthread_cond_")) {
+    if (void* address = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2")) return address;
+  }
+#endif
+  return dlsym(RTLD_NEXT, name);
+}
+
+// Two threads may do this at the same time: they find the same.
+[[gnu::constructor(101)]] void FindAll() {
+  looking_up = true;
+  for (Symbol* symbol = __start_redflag_real; symbol != __stop_redflag_real; ++symbol) {
+    if (!symbol->found()) symbol->Find();
+  }
+  // What is missing, such as __cxa_guard_acquire in a program without C++, is no error that the program should hear of.
+  dlerror();
+  looking_up = false;
+}
+
+}  // namespace
+
+void Symbol::Find() { __atomic_store_n(&address_, Lookup(name_), __ATOMIC_RELAXED); }
+
+void* Symbol::FirstUse() const {
+  FindAll();
+  // A program that calls a function which libc does not have could not have been linked without this library.
+  REDFLAG_CHECK(found());
+  return address_;
+}
+
+bool LookingUp() { return looking_up; }
+
+void* EarlyBlock(size_t bytes, size_t align) {
+  if (align < 16) align = 16;
+  REDFLAG_CHECK(bytes < kEarlyBytes && align < kEarlyBytes);
+  const size_t need = sizeof(size_t) + align + bytes;
+  const size_t begin = __atomic_fetch_add(&early_used, need, __ATOMIC_RELAXED);
+  REDFLAG_CHECK(begin + need <= kEarlyBytes);
+  const auto base = reinterpret_cast<uintptr_t>(early_memory);
+  char* block = early_memory + (((base + begin + sizeof(size_t) + align - 1) & ~(align - 1)) - base);
+  reinterpret_cast<size_t*>(block)[-1] = bytes;
+  return block;
+}
+
+bool IsEarlyBlock(const void* block) {
+  return reinterpret_cast<uintptr_t>(block) - reinterpret_cast<uintptr_t>(early_memory) < kEarlyBytes;
+}
+
+size_t EarlyBlockSize(const void* block) { return static_cast<const size_t*>(block)[-1]; }
+
+}  // namespace redflag::real

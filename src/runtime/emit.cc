@@ -1,0 +1,432 @@
+#include "runtime/emit.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/memfd.h>
+#include <linux/wait.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "base/arch.h"
+#include "base/hash_map.h"
+#include "events/ring.h"
+#include "events/wire.h"
+#include "runtime/environment.h"
+#include "runtime/message.h"
+#include "runtime/runtime.h"
+
+namespace redflag::rt {
+namespace {
+
+constexpr uint64_t kRingBytes = uint64_t{1} << 20;
+
+int64_t Pid() { return arch::Syscall(SYS_getpid); }
+
+void SleepMillisecond() {
+  timespec wait = {.tv_sec = 0, .tv_nsec = 1'000'000};
+  arch::Syscall(SYS_nanosleep, reinterpret_cast<int64_t>(&wait), 0);
+}
+
+// The writer's end of the ring. One for the process; under `lock` where it says so.
+class Emitter {
+ public:
+  void Start(const Flags& flags);
+  void Stop(const Flags& flags);
+  bool Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
+  void NoteInstrumented() {
+    if (status_ != nullptr) __atomic_store_n(&status_->instrumented, 1, __ATOMIC_RELAXED);
+  }
+
+ private:
+  bool OpenRing();
+  bool StartHelper();
+  bool FindCommand(char* path, size_t capacity);
+  void Put(Message& message);
+  void PutModules();
+  void PutThread(Runtime& runtime, Tid tid);
+  void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
+                 uint64_t addr, uint64_t bytes, bool is_reporting);
+  void AddStack(Runtime& runtime, ContextId context);
+  void PrintBriefly(Runtime& runtime, const RaceRecord& record, uint64_t addr);
+  bool IsNew(uint64_t key);
+
+  // Counts shared with `redflag run` (cli/run.cc).
+  struct RunStatus {
+    uint64_t reports;
+    uint64_t instrumented;
+  };
+  void OpenStatus();
+
+  AtomicMem::Lock lock_;
+  RunStatus* status_ = nullptr;
+  RingHeader* ring_ = nullptr;
+  int64_t fd_ = -1;
+  bool has_helper_ = false;
+  uint64_t sequence_ = 0;
+  uint64_t duplicates_ = 0;
+  static constexpr uint32_t kKeys = 1u << 16;
+  uint64_t keys_[kKeys] = {};  // pairs of places that were told, as a hash set; 0: free
+  uint32_t key_count_ = 0;
+  uint8_t told_threads_[1u << 16] = {};  // by thread id; later ones are told again and again
+  Message message_;
+};
+
+constinit Emitter emitter;
+
+// ---- The ring and its reader ----
+
+bool Emitter::OpenRing() {
+  const auto size = static_cast<int64_t>(kRingDataOffset + kRingBytes);
+  fd_ = arch::Syscall(SYS_memfd_create, reinterpret_cast<int64_t>("redflag"), 0);
+  if (fd_ < 0) return false;
+  // Away from the numbers that programs count on.
+  const int64_t high = arch::Syscall(SYS_fcntl, fd_, F_DUPFD, 500);
+  if (high >= 0) {
+    arch::Syscall(SYS_close, fd_);
+    fd_ = high;
+  }
+  if (arch::Syscall(SYS_ftruncate, fd_, size) != 0) return false;
+  const int64_t mapped = arch::Syscall(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
+  if (mapped < 0 && mapped >= -4095) return false;
+  ring_ = reinterpret_cast<RingHeader*>(mapped);
+  ring_->capacity = kRingBytes;
+  __atomic_store_n(&ring_->magic, RingHeader::kMagic, __ATOMIC_RELEASE);
+  return true;
+}
+
+// $REDFLAG_COMMAND, or bin/redflag of the tree that this library is in (lib/redflag/DETECTOR/libredflag_rt.so).
+bool Emitter::FindCommand(char* path, size_t capacity) {
+  if (GetEnvironment("REDFLAG_COMMAND", path, capacity)) return true;
+  struct Search {
+    char* path;
+    size_t capacity;
+    bool found;
+  } search{path, capacity, false};
+  ForEachMappedFile(
+      [](const MappedFile& file, void* data) {
+        auto& out = *static_cast<Search*>(data);
+        const auto here = reinterpret_cast<uint64_t>(&StartEmitting);
+        if (here < file.begin || here >= file.end) return true;
+        size_t length = 0;
+        while (file.path[length] != '\0') ++length;
+        for (int levels = 0; levels < 4; ++levels) {
+          while (length > 0 && file.path[length - 1] != '/') --length;
+          if (length > 0) --length;
+        }
+        constexpr char kTail[] = "/bin/redflag";
+        if (length + sizeof kTail > out.capacity) return false;
+        for (size_t i = 0; i < length; ++i) out.path[i] = file.path[i];
+        for (size_t i = 0; i < sizeof kTail; ++i) out.path[length + i] = kTail[i];
+        out.found = true;
+        return false;
+      },
+      &search);
+  return search.found && arch::Syscall(SYS_faccessat, AT_FDCWD, reinterpret_cast<int64_t>(path), 1 /* X_OK */) == 0;
+}
+
+// A grandchild in a session of its own: the program's wait() never sees it, nor do its signals reach it.
+bool Emitter::StartHelper() {
+  static char command[512];
+  if (!FindCommand(command, sizeof command)) return false;
+  Line fd;
+  Line pid;
+  fd.Add(static_cast<uint64_t>(fd_));
+  pid.Add(static_cast<uint64_t>(Pid()));
+  static char output[512] = "";
+  const bool to_file = GetEnvironment("REDFLAG_OUTPUT", output, sizeof output);
+  static char json[512] = "";
+  const bool with_json = GetEnvironment("REDFLAG_JSON", json, sizeof json);
+  const char* arguments[12] = {command, "collect", "--ring-fd", fd.text(), "--pid", pid.text()};
+  int count = 6;
+  if (to_file) {
+    arguments[count++] = "--output";
+    arguments[count++] = output;
+  }
+  if (with_json) {
+    arguments[count++] = "--json";
+    arguments[count++] = json;
+  }
+  static char no_color[8];
+  const char* environment[] = {GetEnvironment("NO_COLOR", no_color, sizeof no_color) ? "NO_COLOR=1" : nullptr, nullptr};
+
+  const int64_t child = arch::Syscall(SYS_clone, 0, 0, 0, 0, 0);
+  if (child < 0) return false;
+  if (child == 0) {
+    arch::Syscall(SYS_setsid);
+    const int64_t grandchild = arch::Syscall(SYS_clone, 0, 0, 0, 0, 0);
+    if (grandchild == 0) {
+      arch::Syscall(SYS_execve, reinterpret_cast<int64_t>(command), reinterpret_cast<int64_t>(arguments),
+                    reinterpret_cast<int64_t>(environment));
+      ring_->reader_failed = 1;
+      arch::Syscall(SYS_exit_group, 127);
+    }
+    arch::Syscall(SYS_exit_group, 0);
+  }
+  int64_t waited = 0;
+  do {
+    waited = arch::Syscall(SYS_wait4, child, 0, __WALL, 0);
+  } while (waited == -4 /* EINTR */);
+  return true;
+}
+
+void Emitter::OpenStatus() {
+  static char path[128];
+  if (!GetEnvironment("REDFLAG_STATUS", path, sizeof path)) return;
+  const int64_t fd = arch::Syscall(SYS_openat, AT_FDCWD, reinterpret_cast<int64_t>(path), O_RDWR | O_CLOEXEC);
+  if (fd < 0) return;
+  const int64_t mapped = arch::Syscall(SYS_mmap, 0, sizeof(RunStatus), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  arch::Syscall(SYS_close, fd);
+  if (mapped > 0 || mapped < -4095) status_ = reinterpret_cast<RunStatus*>(mapped);
+}
+
+void Emitter::Start(const Flags& flags) {
+  OpenStatus();
+  has_helper_ = OpenRing() && StartHelper();
+  if (fd_ >= 0) arch::Syscall(SYS_close, fd_);
+  if (!has_helper_ && flags.verbosity > 0) Complain("Redflag: no helper process: reports will be brief");
+  if (!has_helper_) return;
+  message_.Begin(wire::MessageType::kProcess);
+  timespec now = {};
+  arch::Syscall(SYS_clock_gettime, CLOCK_REALTIME, reinterpret_cast<int64_t>(&now));
+  message_.Add(wire::Process{
+      .pid = static_cast<uint32_t>(Pid()),
+      .reserved = 0,
+      .start_time = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec)});
+  static char command[512];
+  const int64_t length = arch::Syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<int64_t>("/proc/self/exe"),
+                                       reinterpret_cast<int64_t>(command), sizeof command - 1);
+  command[length > 0 ? length : 0] = '\0';
+  message_.AddText(command);
+  Put(message_);
+}
+
+void Emitter::Stop(const Flags& flags) {
+  if (!has_helper_) return;
+  {
+    ScopedLock guard(lock_);
+    message_.Begin(wire::MessageType::kEnd);
+    Put(message_);
+    __atomic_store_n(&ring_->writer_done, 1, __ATOMIC_RELEASE);
+    __atomic_fetch_add(&ring_->wake, 1, __ATOMIC_RELEASE);
+    arch::Syscall(SYS_futex, reinterpret_cast<int64_t>(&ring_->wake), FUTEX_WAKE, 1);
+  }
+  if (sequence_ == 0) return;
+  for (int i = 0; i < flags.flush_timeout_ms; ++i) {
+    if (__atomic_load_n(&ring_->reader_failed, __ATOMIC_ACQUIRE) != 0) return;
+    if (__atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED)) return;
+    SleepMillisecond();
+  }
+}
+
+// If there is no room, waits a while for the reader; then the message is dropped and counted.
+void Emitter::Put(Message& message) {
+  const uint64_t bytes = message.Finish();
+  const uint64_t head = ring_->head;
+  for (int i = 0; head + bytes - __atomic_load_n(&ring_->tail, __ATOMIC_ACQUIRE) > ring_->capacity; ++i) {
+    if (i == 2000 || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
+      __atomic_fetch_add(&ring_->dropped, 1, __ATOMIC_RELAXED);
+      return;
+    }
+    SleepMillisecond();
+  }
+  char* data = reinterpret_cast<char*>(ring_) + kRingDataOffset;
+  for (uint64_t i = 0; i < bytes; ++i) data[(head + i) & (ring_->capacity - 1)] = message.bytes()[i];
+  __atomic_store_n(&ring_->head, head + bytes, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&ring_->wake, 1, __ATOMIC_RELEASE);
+  arch::Syscall(SYS_futex, reinterpret_cast<int64_t>(&ring_->wake), FUTEX_WAKE, 1);
+}
+
+// ---- Messages ----
+
+// Modules are told anew before each race: a file that was mapped since is among them. Races are few.
+void Emitter::PutModules() {
+  ForEachMappedFile(
+      [](const MappedFile& file, void* data) {
+        auto& self = *static_cast<Emitter*>(data);
+        self.message_.Begin(wire::MessageType::kModule);
+        self.message_.Add(wire::Module{.begin = file.begin, .end = file.end, .bias = file.bias});
+        self.message_.AddText(file.path);
+        self.Put(self.message_);
+        return true;
+      },
+      this);
+}
+
+void Emitter::AddStack(Runtime& runtime, ContextId context) {
+  ContextTree& tree = runtime.contexts();
+  uint32_t frames = 0;
+  for (ContextId at = context; at != kNoContext && frames < wire::kMaxFrames; at = tree.CallerOf(at)) ++frames;
+  message_.Add(wire::Stack{.frames = frames, .truncated = context == ContextTree::kFull ? 1u : 0u});
+  ContextId at = context;
+  for (uint32_t i = 0; i < frames; ++i, at = tree.CallerOf(at)) message_.Add(tree.PlaceOf(at) & kPlaceMask);
+}
+
+void Emitter::PutThread(Runtime& runtime, Tid tid) {
+  if (tid == kNoThread) return;
+  if (Raw(tid) < sizeof told_threads_ && told_threads_[Raw(tid)] != 0) return;
+  const ThreadInfo& info = runtime.InfoOf(tid);
+  if (Raw(tid) < sizeof told_threads_) told_threads_[Raw(tid)] = 1;
+  PutThread(runtime, info.creator);
+  message_.Begin(wire::MessageType::kThread);
+  message_.Add(wire::Thread{.id = Raw(tid), .creator = Raw(info.creator), .os_id = info.os_id, .flags = info.flags});
+  message_.AddText(info.name);
+  AddStack(runtime, info.created_at);
+  Put(message_);
+}
+
+void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
+                        uint64_t addr, uint64_t bytes, bool is_reporting) {
+  const uint64_t place = runtime.contexts().PlaceOf(access.context);
+  const auto flag = static_cast<PlaceFlag>(place & ~kPlaceMask);
+  wire::AccessHead head = {};
+  if (is_reporting) {
+    head.address = addr;
+    head.size = static_cast<uint32_t>(bytes);
+  } else {
+    head.address = Raw(record.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(access.bytes) | 0x100));
+    head.size = static_cast<uint32_t>(__builtin_popcount(Raw(access.bytes)));
+  }
+  head.thread = Raw(access.thread);
+  head.kind = access.kind;
+  head.origin = flag == PlaceFlag::kAlloc  ? AccessOrigin::kAlloc
+                : flag == PlaceFlag::kFree ? AccessOrigin::kFree
+                                           : AccessOrigin::kProgram;
+  head.flags = flag == PlaceFlag::kVptr ? wire::kVptr : uint16_t{0};
+
+  static LockLog::Entry entry;
+  const HeldAt* locks = entry.locks;
+  if (is_reporting) {
+    locks = reporting.locks.begin();
+    head.lock_count = static_cast<uint32_t>(reporting.locks.size());
+  } else if (runtime.LogOf(SlotOf(Epoch{access.label})).Find(TimeOf(Epoch{access.label}), entry)) {
+    head.lock_count = entry.count < LockLog::kMaxLocks ? entry.count : LockLog::kMaxLocks;
+  } else {
+    head.lock_count = 0;
+  }
+  if (head.lock_count > 64) head.lock_count = 64;
+  message_.Add(head);
+  AddStack(runtime, access.context);
+  for (uint32_t i = 0; i < head.lock_count; ++i) {
+    message_.Add(wire::Lock{
+        .address = locks[i].address, .shared = locks[i].mode == LockMode::kShared ? 1u : 0u, .has_stack = 1});
+    AddStack(runtime, locks[i].context);
+  }
+}
+
+// A set of keys that never forgets; when it is nearly full, everything is old news.
+bool Emitter::IsNew(uint64_t key) {
+  key |= 1;
+  if (key_count_ > kKeys / 4 * 3) return false;
+  for (uint32_t i = HashKey(key) % kKeys;; i = (i + 1) % kKeys) {
+    if (keys_[i] == key) return false;
+    if (keys_[i] != 0) continue;
+    keys_[i] = key;
+    ++key_count_;
+    return true;
+  }
+}
+
+bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
+  const RaceRecord& record = t.record;
+  ContextTree& tree = runtime.contexts();
+  uint64_t mine = HashKey(tree.PlaceOf(record.access.context));
+  uint64_t theirs = HashKey(tree.PlaceOf(record.earlier[0].context));
+  ScopedLock guard(lock_);
+  if (!IsNew(HashKey(mine + theirs) ^ (mine * theirs))) {
+    ++duplicates_;
+    return false;
+  }
+  ++sequence_;
+  if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
+  if (!has_helper_ || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
+    PrintBriefly(runtime, record, addr);
+    return true;
+  }
+  PutModules();
+  PutThread(runtime, record.access.thread);
+  for (uint32_t i = 0; i < record.earlier_count; ++i) PutThread(runtime, record.earlier[i].thread);
+
+  const uint64_t first = Raw(record.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(record.bytes) | 0x100));
+  BlockInfo block = {};
+  const bool has_block = runtime.FindBlock(first, block);
+  message_.Begin(wire::MessageType::kRace);
+  message_.Add(wire::Race{.sequence = sequence_,
+                          .address = first,
+                          .bytes = static_cast<uint32_t>(__builtin_popcount(Raw(record.bytes))),
+                          .access_count = record.earlier_count + 1,
+                          .accesses_found = record.earlier_total + 1,
+                          .has_block = has_block ? 1u : 0u});
+  if (has_block) {
+    message_.Add(wire::Block{.begin = block.begin,
+                             .bytes = block.bytes,
+                             .thread = Raw(block.thread),
+                             .place = wire::Place::kHeap,
+                             .freed = 0,
+                             .has_stack = 1});
+    AddStack(runtime, block.context);
+  }
+  AddAccess(runtime, t, record, record.access, addr, bytes, true);
+  for (uint32_t i = 0; i < record.earlier_count; ++i) {
+    AddAccess(runtime, t, record, record.earlier[i], addr, bytes, false);
+  }
+  Put(message_);
+  return true;
+}
+
+// ---- Without a helper ----
+
+void PrintStack(Runtime& runtime, ContextId context) {
+  struct Search {
+    uint64_t pc;
+    Line* line;
+  };
+  ContextTree& tree = runtime.contexts();
+  int number = 0;
+  for (ContextId at = context; at != kNoContext && number < 64; at = tree.CallerOf(at), ++number) {
+    Line line;
+    line.Add("    #").Add(static_cast<uint64_t>(number)).Add(" ");
+    Search search{tree.PlaceOf(at) & kPlaceMask, &line};
+    ForEachMappedFile(
+        [](const MappedFile& file, void* data) {
+          auto& in = *static_cast<Search*>(data);
+          if (in.pc < file.begin || in.pc >= file.end) return true;
+          in.line->Add(file.path).Add("+0x").Add(in.pc - file.bias, 16);
+          return false;
+        },
+        &search);
+    line.Add("\n").Print();
+  }
+}
+
+void Emitter::PrintBriefly(Runtime& runtime, const RaceRecord& record, uint64_t addr) {
+  const auto print = [&](const char* what, const AccessRecord& access) {
+    Line line;
+    line.Add("  ")
+        .Add(what)
+        .Add(IsWrite(access.kind) ? " write" : " read")
+        .Add(" by thread T")
+        .Add(Raw(access.thread))
+        .Add(":\n")
+        .Print();
+    PrintStack(runtime, access.context);
+  };
+  Line line;
+  line.Add("==").Add(static_cast<uint64_t>(Pid())).Add("== Redflag: data race at 0x").Add(addr, 16).Add("\n").Print();
+  print("the", record.access);
+  for (uint32_t i = 0; i < record.earlier_count; ++i) print("with an earlier", record.earlier[i]);
+  Line hint;
+  hint.Add("  (pipe this through `redflag symbolize` for functions and lines)\n").Print();
+}
+
+}  // namespace
+
+void StartEmitting(const Flags& flags) { emitter.Start(flags); }
+void StopEmitting(const Flags& flags) { emitter.Stop(flags); }
+bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
+  return emitter.Race(runtime, t, addr, bytes);
+}
+void NoteInstrumented() { emitter.NoteInstrumented(); }
+void RestartEmitting(const Flags& flags) { emitter.Start(flags); }
+
+}  // namespace redflag::rt

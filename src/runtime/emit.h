@@ -1,0 +1,29 @@
+// Emit: from a RaceRecord to messages (events/wire.h) in the ring, and the helper process that reads them.
+//
+// A race is told once for each pair of places in the code; repetitions are counted. If there is no helper, a short text with
+// module+offset goes to standard error instead (`redflag symbolize` reads it).
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/flags.h"
+
+namespace redflag::rt {
+
+class Runtime;
+class Thread;
+
+void StartEmitting(const Flags& flags);
+// Waits, within limits, until the helper has written everything.
+void StopEmitting(const Flags& flags);
+
+// t.record is the race; [addr, addr + bytes) the access that completed it. False if it was told before.
+bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
+
+// Some module of this process was compiled for race detection.
+void NoteInstrumented();
+
+// After a fork, in the child: a ring and a helper of its own.
+void RestartEmitting(const Flags& flags);
+
+}  // namespace redflag::rt

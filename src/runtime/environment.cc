@@ -1,0 +1,168 @@
+#include "runtime/environment.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#include "base/arch.h"
+#include "base/mem.h"
+
+namespace redflag::rt {
+namespace {
+
+// A file of /proc, read through a buffer, character by character.
+class ProcFile {
+ public:
+  explicit ProcFile(const char* path)
+      : fd_(arch::Syscall(SYS_openat, AT_FDCWD, reinterpret_cast<int64_t>(path), O_RDONLY | O_CLOEXEC, 0, 0, 0)) {}
+  ~ProcFile() {
+    if (fd_ >= 0) arch::Syscall(SYS_close, fd_, 0, 0, 0, 0, 0);
+  }
+  ProcFile(const ProcFile&) = delete;
+  ProcFile& operator=(const ProcFile&) = delete;
+
+  // -1 at the end.
+  int Next() {
+    if (at_ == filled_) {
+      if (fd_ < 0) return -1;
+      filled_ = arch::Syscall(SYS_read, fd_, reinterpret_cast<int64_t>(buffer_), sizeof buffer_, 0, 0, 0);
+      at_ = 0;
+      if (filled_ <= 0) {
+        filled_ = 0;
+        return -1;
+      }
+    }
+    return static_cast<unsigned char>(buffer_[at_++]);
+  }
+
+ private:
+  int64_t fd_;
+  int64_t at_ = 0;
+  int64_t filled_ = 0;
+  char buffer_[4096];
+};
+
+int HexDigit(int c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+// A number in hexadecimal; `c` is its first character, and afterwards the one behind it.
+uint64_t ReadHex(ProcFile& file, int& c) {
+  uint64_t value = 0;
+  for (int digit = HexDigit(c); digit >= 0; digit = HexDigit(c)) {
+    value = value * 16 + static_cast<uint64_t>(digit);
+    c = file.Next();
+  }
+  return value;
+}
+
+uint64_t BiasOf(uint64_t image) {
+  const auto* header = reinterpret_cast<const Elf64_Ehdr*>(image);
+  return header->e_type == ET_EXEC ? 0 : image;
+}
+
+}  // namespace
+
+// Lines: begin-end perms offset device inode path. A file's first part (offset 0) comes before its executable one.
+void ForEachMappedFile(bool (*visit)(const MappedFile& file, void* data), void* data) {
+  ProcFile maps("/proc/self/maps");
+  uint64_t image = 0;
+  for (int c = maps.Next(); c >= 0; c = maps.Next()) {
+    MappedFile file;
+    file.begin = ReadHex(maps, c);
+    c = maps.Next();
+    file.end = ReadHex(maps, c);
+    const bool readable = maps.Next() == 'r';
+    maps.Next();
+    const bool executable = maps.Next() == 'x';
+    maps.Next();
+    maps.Next();
+    c = maps.Next();
+    const uint64_t offset = ReadHex(maps, c);
+    for (int spaces = 0; c >= 0 && c != '\n'; c = maps.Next()) {  // device, inode
+      if (c == ' ' && ++spaces > 2) break;
+    }
+    while (c == ' ') c = maps.Next();
+    size_t length = 0;
+    for (; c >= 0 && c != '\n'; c = maps.Next()) {
+      if (length < sizeof file.path - 1) file.path[length++] = static_cast<char>(c);
+    }
+    file.path[length] = '\0';
+    if (file.path[0] != '/') continue;
+    if (offset == 0 && readable) image = file.begin;
+    if (!executable || image == 0) continue;
+    file.bias = BiasOf(image);
+    if (!visit(file, data)) return;
+  }
+}
+
+bool GetEnvironment(const char* name, char* value, size_t capacity) {
+  ProcFile environment("/proc/self/environ");
+  for (int c = environment.Next(); c >= 0; c = environment.Next()) {
+    const char* expected = name;
+    while (*expected != '\0' && c == *expected) {
+      ++expected;
+      c = environment.Next();
+    }
+    if (*expected == '\0' && c == '=') {
+      size_t length = 0;
+      for (c = environment.Next(); c > 0; c = environment.Next()) {
+        if (length + 1 >= capacity) return false;
+        value[length++] = static_cast<char>(c);
+      }
+      value[length] = '\0';
+      return true;
+    }
+    while (c > 0) c = environment.Next();
+  }
+  return false;
+}
+
+Flags FlagsFromEnvironment() {
+  Flags flags;
+  static char text[4096];
+  if (!GetEnvironment("REDFLAG_OPTIONS", text, sizeof text)) return flags;
+  ParseFlags(text, flags, [](const char* word, const char* nearest) {
+    if (nearest != nullptr) {
+      Complain("REDFLAG_OPTIONS: there is no option '", word, "'; did you mean ", nearest);
+    } else {
+      Complain("REDFLAG_OPTIONS: can't read '", word, "'");
+    }
+  });
+  return flags;
+}
+
+Line& Line::Add(const char* text) {
+  while (*text != '\0' && length_ < sizeof text_ - 1) text_[length_++] = *text++;
+  return *this;
+}
+
+Line& Line::Add(uint64_t number, unsigned base) {
+  char digits[24];
+  size_t at = sizeof digits;
+  digits[--at] = '\0';
+  do {
+    digits[--at] = "0123456789abcdef"[number % base];
+    number /= base;
+  } while (number != 0);
+  return Add(digits + at);
+}
+
+const char* Line::text() {
+  text_[length_] = '\0';
+  return text_;
+}
+
+void Line::Print() const {
+  arch::Syscall(SYS_write, 2, reinterpret_cast<int64_t>(text_), static_cast<int64_t>(length_), 0, 0, 0);
+}
+
+void Complain(const char* first, const char* second, const char* third, const char* fourth) {
+  const auto pid = static_cast<uint64_t>(arch::Syscall(SYS_getpid, 0, 0, 0, 0, 0, 0));
+  Line line;
+  line.Add("==").Add(pid).Add("== ").Add(first).Add(second).Add(third).Add(fourth).Add("\n").Print();
+}
+
+}  // namespace redflag::rt

@@ -1,0 +1,42 @@
+// What the runtime asks of the system without libc: the environment, the list of mapped files, a line on standard error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runtime/flags.h"
+
+namespace redflag::rt {
+
+// A file mapped for execution.
+struct MappedFile {
+  uint64_t begin, end;  // its executable part
+  uint64_t bias;        // what to subtract from an address to get that in the file
+  char path[512];
+};
+
+// Calls visit(file) for each; visit answers whether to go on.
+void ForEachMappedFile(bool (*visit)(const MappedFile& file, void* data), void* data);
+
+// The value of a variable of the environment the process was started with, in `value`; false if there is none or it is too long.
+bool GetEnvironment(const char* name, char* value, size_t capacity);
+
+Flags FlagsFromEnvironment();
+
+// Writes "==PID== first second" to standard error, as one write.
+void Complain(const char* first, const char* second = "", const char* third = "", const char* fourth = "");
+
+// Text in a buffer of fixed size; what does not fit is cut.
+class Line {
+ public:
+  Line& Add(const char* text);
+  Line& Add(uint64_t number, unsigned base = 10);
+  void Print() const;  // to standard error
+  const char* text();
+
+ private:
+  char text_[1024];
+  size_t length_ = 0;
+};
+
+}  // namespace redflag::rt

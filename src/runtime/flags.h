@@ -1,0 +1,30 @@
+// The options of REDFLAG_OPTIONS, from one table: name, type, default and what it is for. `redflag run` reads the same table.
+//
+//   REDFLAG_FLAG(type, name, default, "what it does")
+#pragma once
+
+#include <cstdint>
+
+namespace redflag::rt {
+
+// clang-format off
+#define REDFLAG_FLAGS(FLAG)                                                                                             \
+  FLAG(int, exitcode, 66, "exit status of the program if anything was reported; 0: its own")                            \
+  FLAG(bool, halt_on_error, false, "end the program at the first report")                                               \
+  FLAG(bool, report_bugs, true, "report what is found")                                                                 \
+  FLAG(bool, print_stats, false, "print counters at the end")                                                           \
+  FLAG(int, verbosity, 0, "1: say what the runtime does at start and end")                                              \
+  FLAG(int, flush_timeout_ms, 5000, "at the end, wait so long for reports to be written")
+// clang-format on
+
+struct Flags {
+#define REDFLAG_DECLARE(type, name, initial, help) type name = initial;
+  REDFLAG_FLAGS(REDFLAG_DECLARE)
+#undef REDFLAG_DECLARE
+};
+
+// Reads "name=value:name=value" (separated by colons, spaces or commas). What it does not understand is passed to `complain`, with the
+// nearest name if there is one.
+void ParseFlags(const char* text, Flags& flags, void (*complain)(const char* word, const char* nearest));
+
+}  // namespace redflag::rt

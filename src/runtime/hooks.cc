@@ -1,0 +1,251 @@
+// What interceptors tell (intercept/hooks.h), in terms of the runtime.
+#include "intercept/hooks.h"
+
+#include "base/hash_map.h"
+#include "runtime/emit.h"
+#include "runtime/environment.h"
+#include "runtime/runtime.h"
+
+namespace redflag::hooks {
+
+using rt::Runtime;
+using rt::Thread;
+
+// Between the creator's call and the joiner's: who it is, by pthread handle once it runs.
+struct Child {
+  Thread* thread;
+  Child* next = nullptr;  // in the list of those that were not joined yet
+  uintptr_t handle = 0;
+  bool detached = false;
+  bool ended = false;
+};
+
+namespace {
+
+// The runtime entered for the length of a hook.
+class Entered {
+ public:
+  Entered() : thread_(Runtime::Enter()) {}
+  ~Entered() {
+    if (thread_ != nullptr) Runtime::Leave(thread_);
+  }
+  Entered(const Entered&) = delete;
+  Entered& operator=(const Entered&) = delete;
+  explicit operator bool() const { return thread_ != nullptr; }
+  Thread& operator*() const { return *thread_; }
+
+ private:
+  Thread* thread_;
+};
+
+uint64_t AddressOf(const void* p) { return reinterpret_cast<uint64_t>(p); }
+
+// Threads that may still be joined, or still run. A handle may be used again once its thread was joined, so the newest counts.
+class Children {
+ public:
+  void Add(Child* child) {
+    ScopedLock guard(lock_);
+    child->next = first_;
+    first_ = child;
+  }
+  Child* Find(uintptr_t handle) {
+    for (Child* at = first_; at != nullptr; at = at->next) {
+      if (at->handle == handle) return at;
+    }
+    return nullptr;
+  }
+  Child* FindThread(const Thread* thread) {
+    for (Child* at = first_; at != nullptr; at = at->next) {
+      if (at->thread == thread) return at;
+    }
+    return nullptr;
+  }
+  void Remove(Child* child) {
+    for (Child** link = &first_; *link != nullptr; link = &(*link)->next) {
+      if (*link != child) continue;
+      *link = child->next;
+      return;
+    }
+  }
+  AtomicMem::Lock& lock() { return lock_; }
+
+ private:
+  AtomicMem::Lock lock_;
+  Child* first_ = nullptr;
+};
+
+constinit Children children;
+
+}  // namespace
+
+bool Active() { return Runtime::IsActive(); }
+
+// ---- Memory ----
+
+void Read(Pc pc, const void* from, size_t bytes) {
+  if (Entered t; t) Runtime::Get().AccessRange(*t, AddressOf(from), bytes, AccessKind::kRead, pc);
+}
+void Write(Pc pc, void* to, size_t bytes) {
+  if (Entered t; t) Runtime::Get().AccessRange(*t, AddressOf(to), bytes, AccessKind::kWrite, pc);
+}
+void Allocated(Pc pc, void* block, size_t bytes) {
+  if (Entered t; t) Runtime::Get().Allocated(*t, AddressOf(block), bytes, pc);
+}
+void Freeing(Pc pc, void* block, size_t) {
+  if (Entered t; t) Runtime::Get().Freeing(*t, AddressOf(block), pc);
+}
+void Mapped(Pc, void* pages, size_t bytes) {
+  if (Entered t; t) Runtime::Get().Unmapped(AddressOf(pages), bytes);  // whatever was there has no past now
+}
+void Unmapping(Pc, void* pages, size_t bytes) {
+  if (Entered t; t) Runtime::Get().Unmapped(AddressOf(pages), bytes);
+}
+
+// ---- Locks ----
+
+void LockCreated(Pc, const void* lock) {
+  if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(lock), 1);
+}
+void LockDestroyed(Pc, const void* lock) {
+  if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(lock), 1);
+}
+void Locked(Pc pc, const void* lock, LockMode mode, int depth) {
+  if (Entered t; t) Runtime::Get().Lock(*t, AddressOf(lock), mode, depth, pc);
+}
+int Unlocking(Pc, const void* lock, LockMode mode, bool all) {
+  Entered t;
+  return t ? Runtime::Get().Unlock(*t, AddressOf(lock), mode, all) : 1;
+}
+void LockMisused(Pc, const void*, LockFlaw) {}
+
+// ---- Edges ----
+
+void Release(Pc, const void* object) {
+  if (Entered t; t) Runtime::Get().Release(*t, AddressOf(object));
+}
+void ReleaseStore(Pc, const void* object) {
+  if (Entered t; t) Runtime::Get().ReleaseStore(*t, AddressOf(object));
+}
+void Acquire(Pc, const void* object) {
+  if (Entered t; t) Runtime::Get().Acquire(*t, AddressOf(object));
+}
+void Forget(Pc, const void* object) {
+  if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(object), 1);
+}
+uint64_t BarrierArrive(Pc, const void* barrier, unsigned parties) {
+  Entered t;
+  return t ? Runtime::Get().BarrierArrive(*t, AddressOf(barrier), parties) : 0;
+}
+void BarrierLeave(Pc, const void* barrier, uint64_t phase) {
+  if (Entered t; t) Runtime::Get().BarrierLeave(*t, AddressOf(barrier), phase);
+}
+
+// ---- Threads ----
+
+Child* ThreadCreating(Pc pc, bool detached) {
+  Entered t;
+  if (!t) return nullptr;
+  auto* child = ::new (Runtime::Get().arena().Allocate(sizeof(Child)))
+      Child{.thread = Runtime::Get().NewThread(&*t, pc, detached)};
+  child->detached = detached;
+  children.Add(child);
+  return child;
+}
+
+void ThreadCreated(Child* child, uintptr_t handle) {
+  if (child != nullptr) __atomic_store_n(&child->handle, handle, __ATOMIC_RELEASE);
+}
+
+void ThreadNotCreated(Child* child) {
+  if (child == nullptr) return;
+  {
+    ScopedLock guard(children.lock());
+    children.Remove(child);
+  }
+  Runtime::Get().Drop(child->thread);
+  Runtime::Get().arena().Free(child, sizeof(Child));
+}
+
+void ThreadBegins(Child* child, uintptr_t handle) {
+  if (child == nullptr) return;
+  __atomic_store_n(&child->handle, handle, __ATOMIC_RELEASE);
+  Runtime::Get().Begin(child->thread);
+}
+
+void ThreadEnds() {
+  Thread* thread = rt::local.thread;
+  if (thread == nullptr || thread->inside != 0) return;
+  thread->inside = 1;
+  Child* child = nullptr;
+  bool detached = true;
+  {
+    ScopedLock guard(children.lock());
+    child = children.FindThread(thread);
+    if (child != nullptr) {
+      detached = child->detached;
+      child->ended = true;
+      if (detached) children.Remove(child);
+    }
+  }
+  Runtime::Get().End(thread);
+  if (!detached) return;  // the one who joins needs it
+  Runtime::Get().Drop(thread);
+  if (child != nullptr) Runtime::Get().arena().Free(child, sizeof(Child));
+}
+
+void ThreadJoined(Pc, uintptr_t handle) {
+  Entered t;
+  if (!t) return;
+  Child* child = nullptr;
+  {
+    ScopedLock guard(children.lock());
+    child = children.Find(handle);
+    if (child == nullptr) return;
+    children.Remove(child);
+  }
+  if (!child->ended) Runtime::Get().EndOf(child->thread);
+  Runtime::Get().Join(*t, child->thread);
+  Runtime::Get().arena().Free(child, sizeof(Child));
+}
+
+void ThreadDetached(Pc, uintptr_t handle) {
+  Child* gone = nullptr;
+  {
+    ScopedLock guard(children.lock());
+    Child* child = children.Find(handle);
+    if (child == nullptr) return;
+    child->detached = true;
+    if (child->ended) {
+      children.Remove(child);
+      gone = child;
+    }
+  }
+  if (gone == nullptr) return;
+  Runtime::Get().Drop(gone->thread);
+  Runtime::Get().arena().Free(gone, sizeof(Child));
+}
+
+void ThreadNamed(uintptr_t handle, const char* name) {
+  Entered t;
+  if (!t) return;
+  ScopedLock guard(children.lock());
+  const Child* child = children.Find(handle);
+  const Tid tid = child != nullptr ? child->thread->state.tid : (*t).state.tid;
+  char* to = Runtime::Get().InfoOf(tid).name;
+  for (size_t i = 0; i < sizeof(rt::ThreadInfo::name) - 1; ++i) {
+    to[i] = name[i];
+    if (name[i] == '\0') break;
+  }
+}
+
+// ---- Processes ----
+
+void BeforeFork(Pc) {}
+void AfterForkInParent() {}
+void AfterForkInChild() { rt::RestartEmitting(Runtime::Get().flags()); }
+int Exiting(int status) { return Runtime::FinishProcess(status); }
+
+void EnterFunction(Pc pc) { rt::EnterFunction(pc); }
+void LeaveFunction() { rt::LeaveFunction(); }
+
+}  // namespace redflag::hooks

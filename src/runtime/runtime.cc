@@ -1,0 +1,328 @@
+#include "runtime/runtime.h"
+
+#include <sched.h>
+#include <sys/syscall.h>
+
+#include "base/arch.h"
+#include "base/check.h"
+#include "detectors/atomics.h"
+#include "events/wire.h"
+#include "runtime/emit.h"
+#include "runtime/environment.h"
+
+namespace redflag::rt {
+namespace {
+
+// What a thread that nobody knows has in place of shadow.
+alignas(16) char unknown_cell[16];
+
+uint32_t OsThreadId() { return static_cast<uint32_t>(arch::Syscall(SYS_gettid, 0, 0, 0, 0, 0, 0)); }
+
+}  // namespace
+
+thread_local constinit Local local = {
+    .tag = 0, .cells = unknown_cell, .fold = 0, .top = nullptr, .limit = nullptr, .thread = nullptr, .home = 0};
+
+constinit uint32_t Runtime::state_ = kNew;
+alignas(Runtime) char Runtime::storage_[sizeof(Runtime)];
+
+Runtime::Runtime() : syncs_(shadow_, detector_, arena_) {}
+
+// ---- Beginning ----
+
+bool Runtime::Start() {
+  uint32_t expected = kNew;
+  if (!__atomic_compare_exchange_n(&state_, &expected, kStarting, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    return expected == kRunning;
+  }
+  ::new (static_cast<void*>(storage_)) Runtime();
+  Runtime& runtime = Get();
+  runtime.flags_ = FlagsFromEnvironment();
+  const char* why = nullptr;
+  if (!runtime.shadow_.Reserve(why)) {
+    Complain("Redflag is switched off in this process: ", why);
+    __atomic_store_n(&state_, kOff, __ATOMIC_RELEASE);
+    return false;
+  }
+  runtime.contexts_.Start();
+  runtime.syncs_.Start();
+  runtime.infos_ = static_cast<ThreadInfo*>(MapPages(uint64_t{kMaxThreads} * sizeof(ThreadInfo)));
+  runtime.blocks_ = static_cast<BlockInfo*>(MapPages((uint64_t{1} << 28) * sizeof(BlockInfo)));
+  StartEmitting(runtime.flags_);
+  __atomic_store_n(&state_, kRunning, __ATOMIC_RELEASE);
+  return true;
+}
+
+// A thread that shows up without having been created through us: the first one, or one from a raw clone.
+Thread* Runtime::Meet() {
+  if (__atomic_load_n(&state_, __ATOMIC_ACQUIRE) != kRunning && !Start()) return nullptr;
+  Runtime& runtime = Get();
+  Thread* thread = runtime.NewThread(nullptr, 0, true);
+  runtime.Begin(thread);
+  return thread;
+}
+
+bool Runtime::IsActive() {
+  Thread* thread = local.thread;
+  if (thread == nullptr) thread = Meet();
+  return thread != nullptr && thread->inside == 0;
+}
+
+int Runtime::FinishProcess(int status) {
+  uint32_t expected = kRunning;
+  if (!__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    return status;
+  const Runtime& runtime = Get();
+  StopEmitting(runtime.flags_);
+  return runtime.races() != 0 && runtime.flags_.exitcode != 0 ? runtime.flags_.exitcode : status;
+}
+
+// ---- Threads ----
+
+Thread* Runtime::NewThread(Thread* creator, uint64_t place, bool detached) {
+  const Tid tid{__atomic_fetch_add(&next_tid_, 1, __ATOMIC_RELAXED)};
+  REDFLAG_CHECK(Raw(tid) < kMaxThreads && "more than 16 million threads");
+  auto* thread = ::new (arena_.Allocate(sizeof(Thread))) Thread(detector_, tid, arena_);
+  ThreadInfo& info = infos_[Raw(tid)];
+  info.flags = detached ? wire::kDetached : 0;
+  if (creator != nullptr) {
+    info.creator = creator->state.tid;
+    info.created_at = creator->ContextOf(contexts_, place);
+    Changed(*creator, detector_.OnFork(creator->state, thread->state));
+  } else {
+    info.creator = kNoThread;
+    detector_.OnStart(thread->state);
+  }
+  return thread;
+}
+
+void Runtime::Begin(Thread* thread) {
+  local = Local{.tag = 0,
+                .cells = shadow_.cells(),
+                .fold = Shadow::kFold,
+                .top = thread->frames,
+                .limit = thread->frames + Thread::kFrames,
+                .thread = thread,
+                .home = 0};
+  infos_[Raw(thread->state.tid)].os_id = OsThreadId();
+  Retag(*thread);
+}
+
+void Runtime::EndOf(Thread* thread) {
+  infos_[Raw(thread->state.tid)].flags |= wire::kFinished;
+  detector_.OnEnd(thread->state);
+}
+
+void Runtime::End(Thread* thread) {
+  EndOf(thread);
+  local =
+      Local{.tag = 0, .cells = unknown_cell, .fold = 0, .top = nullptr, .limit = nullptr, .thread = nullptr, .home = 0};
+}
+
+void Runtime::Join(Thread& t, Thread* child) {
+  Changed(t, detector_.OnJoin(t.state, child->state));
+  Drop(child);
+}
+
+void Runtime::Drop(Thread* thread) {
+  thread->~Thread();
+  arena_.Free(thread, sizeof(Thread));
+}
+
+void Runtime::Retag(Thread& t) {
+  if (detector_.NeedsRenewal(t.state)) detector_.Renew(t.state);
+  t.recorded = false;
+  local.tag = TagOf(t.state.clock.epoch());
+  local.home = Detector::Cell::HomeOffset(SlotOf(t.state.clock.epoch()));
+}
+
+// ---- Accesses ----
+
+// The log must tell the locks of every access that is recorded: if they have changed since the last one, the new ones begin with
+// a time of their own.
+void Runtime::NoteLocks(Thread& t) {
+  if (!t.locks_changed) return;
+  if (t.recorded) {
+    t.state.clock.Tick();
+    Retag(t);
+  }
+  const Epoch now = t.state.clock.epoch();
+  logs_[Raw(SlotOf(now)) % PackedAccess::kMaxSlots].Add(TimeOf(now), t.locks.begin(),
+                                                        static_cast<uint32_t>(t.locks.size()));
+  t.locks_changed = false;
+}
+
+void Runtime::AccessGranule(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t addr,
+                            uint64_t size) {
+  auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
+  if (cell.Covers(PackedAccess(t.state.clock.epoch(), kind, bytes, kNoContext))) return;
+  NoteLocks(t);
+  t.recorded = true;
+  const Access access{.granule = Addr{granule}, .bytes = bytes, .kind = kind, .context = t.ContextOf(contexts_, place)};
+  if (Any(detector_.OnAccess(t.state, cell, access, t.record))) Report(t, addr, size);
+}
+
+void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
+  if (t.ignore != 0 || bytes == 0) return;
+  for (uint64_t at = addr; at < addr + bytes; at = (at | (kGranule - 1)) + 1) {
+    AccessGranule(t, at & ~(kGranule - 1), MaskOf(Addr{at}, addr + bytes - at), kind, place, addr, bytes);
+  }
+}
+
+void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
+  if (!flags_.report_bugs) return;
+  if (EmitRace(*this, t, addr, bytes)) __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
+}
+
+// ---- Synchronization ----
+
+void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place) {
+  for (HeldAt& held : t.locks) {
+    if (held.address == lock && held.mode == mode) {
+      held.depth += static_cast<uint16_t>(depth);
+      return;
+    }
+  }
+  t.locks.Push(HeldAt{
+      .address = lock, .context = t.ContextOf(contexts_, place), .mode = mode, .depth = static_cast<uint16_t>(depth)});
+  t.locks_changed = true;
+  SyncTable::Locked object(syncs_, lock);
+  Changed(t, detector_.OnLock(t.state, object->sync, mode));
+}
+
+int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all) {
+  for (size_t i = t.locks.size(); i-- > 0;) {
+    HeldAt& held = t.locks[i];
+    if (held.address != lock || held.mode != mode) continue;
+    const int given_up = all ? held.depth : 1;
+    held.depth -= static_cast<uint16_t>(given_up);
+    if (held.depth != 0) return given_up;
+    t.locks.Remove(i);
+    t.locks_changed = true;
+    SyncTable::Locked object(syncs_, lock);
+    Changed(t, detector_.OnUnlock(t.state, object->sync, mode));
+    return given_up;
+  }
+  return 0;
+}
+
+LockMode Runtime::HeldMode(Thread& t, uint64_t lock) {
+  for (const HeldAt& held : t.locks) {
+    if (held.address == lock) return held.mode;
+  }
+  return LockMode::kExclusive;
+}
+
+void Runtime::Acquire(Thread& t, uint64_t object) {
+  SyncTable::Locked locked(syncs_, object, false);
+  if (locked) Changed(t, detector_.OnAcquire(t.state, locked->sync));
+}
+
+void Runtime::Release(Thread& t, uint64_t object) {
+  SyncTable::Locked locked(syncs_, object);
+  Changed(t, detector_.OnReleaseMerge(t.state, locked->sync));
+}
+
+void Runtime::ReleaseStore(Thread& t, uint64_t object) {
+  SyncTable::Locked locked(syncs_, object);
+  Changed(t, detector_.OnReleaseStore(t.state, locked->sync));
+}
+
+void Runtime::FenceNow(Thread& t, MemoryOrder order) { Changed(t, Fence(detector_, t.state, order)); }
+
+// Two phases are alive at one time at most: nobody arrives for the one after next before everybody has left this one. What a
+// full phase brought moves to `sync`, where those who leave it find it.
+uint64_t Runtime::BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties) {
+  SyncTable::Locked object(syncs_, barrier);
+  Changed(t, detector_.OnReleaseMerge(t.state, object->phase[object->phase_number % 2]));
+  const uint64_t phase = object->phase_number;
+  if (++object->arrived == parties) {
+    object->arrived = 0;
+    ++object->phase_number;
+    object->phase[object->phase_number % 2].Clear();
+  }
+  return phase;
+}
+
+void Runtime::BarrierLeave(Thread& t, uint64_t barrier, uint64_t phase) {
+  SyncTable::Locked object(syncs_, barrier, false);
+  if (object) Changed(t, detector_.OnAcquire(t.state, object->phase[phase % 2]));
+}
+
+// ---- Memory ----
+
+uint32_t Runtime::NewBlock(const BlockInfo& block) {
+  ScopedLock guard(blocks_lock_);
+  uint32_t index = free_block_;
+  if (index != 0) {
+    free_block_ = static_cast<uint32_t>(blocks_[index].begin);
+  } else {
+    index = next_block_++;
+    if (index >= (1u << 28)) return 0;
+  }
+  blocks_[index] = block;
+  return index;
+}
+
+void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t place) {
+  if (block == 0) return;
+  NoteLocks(t);
+  const ContextId context = t.ContextOf(contexts_, place | static_cast<uint64_t>(PlaceFlag::kAlloc));
+  const BlockInfo info{.begin = block, .bytes = bytes, .context = context, .thread = t.state.tid};
+  *shadow_.BlockAt(block) = NewBlock(info);
+  if (t.ignore != 0) return;
+  // The allocation is the first write. Pages of large blocks that were never touched have no past, and need no first write to
+  // end it.
+  const auto stamp = detector_.OnLifetime(t.state, Addr{block}, bytes, AccessOrigin::kAlloc, context);
+  t.recorded = true;
+  shadow_.ForEachTouched(block, bytes, [&](uint64_t first, uint64_t count) {
+    for (uint64_t at = first; at < first + count; at = (at | (kGranule - 1)) + 1) {
+      auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
+      detector_.Revive(cell, MaskOf(Addr{at}, first + count - at), stamp);
+    }
+  });
+}
+
+void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
+  uint32_t* at_block = shadow_.BlockAt(block);
+  const uint32_t index = __atomic_exchange_n(at_block, 0, __ATOMIC_ACQ_REL);
+  if (index == 0) return;
+  const BlockInfo info = blocks_[index];
+  {
+    // What is freed is remembered until the memory is used again: a report on a use after free tells of the block.
+    ScopedLock guard(blocks_lock_);
+    blocks_[index] = BlockInfo{.begin = free_block_, .bytes = 0, .context = kNoContext, .thread = kNoThread};
+    free_block_ = index;
+  }
+  syncs_.Remove(block, info.bytes);
+  const uint64_t free_place = place | static_cast<uint64_t>(PlaceFlag::kFree);
+  shadow_.ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
+    AccessRange(t, first, count, AccessKind::kWrite, free_place);
+  });
+  constexpr uint64_t kLarge = uint64_t{256} << 10;
+  if (info.bytes >= kLarge) Unmapped(block, info.bytes);
+}
+
+void Runtime::Unmapped(uint64_t addr, uint64_t bytes) {
+  syncs_.Remove(addr, bytes < (uint64_t{64} << 20) ? bytes : 0);
+  shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) {
+    for (uint64_t at = first; at < first + count; at += kGranule) {
+      detector_.Forget(*static_cast<Detector::Cell*>(shadow_.CellAt(at)));
+    }
+  });
+  shadow_.Release(addr, bytes);
+}
+
+bool Runtime::FindBlock(uint64_t addr, BlockInfo& found) {
+  constexpr uint64_t kFarthest = uint64_t{1} << 22;
+  ScopedLock guard(blocks_lock_);
+  for (uint64_t at = addr & ~uint64_t{15}; at + kFarthest > addr; at -= 16) {
+    const uint32_t index = *shadow_.BlockAt(at);
+    if (index == 0) continue;
+    found = blocks_[index];
+    return addr - found.begin < found.bytes;
+  }
+  return false;
+}
+
+}  // namespace redflag::rt

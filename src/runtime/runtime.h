@@ -1,0 +1,220 @@
+// The runtime: the engine of detectors/detector.h inside a running program. It owns the detector and everything that finds the
+// detector's objects: the shadow, the threads, the synchronization objects, the calling contexts.
+//
+// One object, built by whoever comes first: calls may come before any constructor of the program or of this library has run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/arena.h"
+#include "detectors/atomics.h"
+#include "events/access.h"
+#include "events/event.h"
+#include "runtime/context_tree.h"
+#include "runtime/flags.h"
+#include "runtime/local.h"
+#include "runtime/lock_log.h"
+#include "runtime/shadow.h"
+#include "runtime/sync_table.h"
+#include "runtime/thread.h"
+
+namespace redflag::rt {
+
+// What an access was, beside its address and kind; stored in the upper bits of its place, so that reports know.
+enum class PlaceFlag : uint64_t {
+  kNone = 0,
+  kVptr = uint64_t{1} << 56,
+  kAlloc = uint64_t{2} << 56,
+  kFree = uint64_t{3} << 56,
+};
+inline constexpr uint64_t kPlaceMask = (uint64_t{1} << 56) - 1;
+
+// What is kept of a thread for reports, also after its end.
+struct ThreadInfo {
+  Tid creator = kNoThread;
+  ContextId created_at = kNoContext;
+  uint32_t os_id = 0;
+  uint32_t flags = 0;  // wire::kFinished, wire::kDetached
+  char name[16] = {};
+};
+
+// A block of the heap.
+struct BlockInfo {
+  uint64_t begin;
+  uint64_t bytes;  // 0: this entry is free, and `begin` names the next one
+  ContextId context;
+  Tid thread;
+};
+
+class Runtime {
+ public:
+  static Runtime& Get() { return *reinterpret_cast<Runtime*>(storage_); }
+
+  // The calling thread, known to the runtime, with the runtime entered; null if the runtime does not watch it now. Leave() when
+  // done. Starts what has not started.
+  static Thread* Enter() {
+    Thread* thread = local.thread;
+    if (thread == nullptr) [[unlikely]]
+      thread = Meet();
+    if (thread == nullptr || thread->inside != 0) [[unlikely]]
+      return nullptr;
+    thread->inside = 1;
+    return thread;
+  }
+  static void Leave(Thread* thread) { thread->inside = 0; }
+  static bool IsActive();  // for interceptors: Enter() would give a thread
+
+  // ---- Accesses ----
+  void AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
+
+  // ---- Synchronization: each retags the thread if the detector says so ----
+  void Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place);
+  int Unlock(Thread& t, uint64_t lock, LockMode mode, bool all);
+  LockMode HeldMode(Thread& t, uint64_t lock);
+  void ForgetSync(uint64_t addr, uint64_t bytes) { syncs_.Remove(addr, bytes); }
+  void Acquire(Thread& t, uint64_t object);
+  void Release(Thread& t, uint64_t object);
+  void ReleaseStore(Thread& t, uint64_t object);
+  void FenceNow(Thread& t, MemoryOrder order);
+  uint64_t BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties);
+  void BarrierLeave(Thread& t, uint64_t barrier, uint64_t phase);
+
+  // Atomic operations: `operation` is the operation itself, done as one step with what it means.
+  template <class Operation>
+  auto AtomicLoadAt(Thread& t, uint64_t addr, uint64_t bytes, MemoryOrder order, uint64_t place, Operation operation) {
+    const auto access = [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicRead, place); };
+    for (;;) {
+      SyncTable::Locked object(syncs_, addr, false);
+      const auto value = operation();
+      if (object) {
+        Changed(t, AtomicLoad(detector_, t.state, object->sync, order, access));
+        return value;
+      }
+      // Nobody ever handed anything on through this variable; unless somebody does right now.
+      if (!syncs_.Has(addr)) {
+        access();
+        return value;
+      }
+    }
+  }
+  template <class Operation>
+  void AtomicStoreAt(Thread& t, uint64_t addr, uint64_t bytes, MemoryOrder order, uint64_t place, Operation operation) {
+    SyncTable::Locked object(syncs_, addr);
+    Changed(t, AtomicStore(detector_, t.state, object->sync, order,
+                           [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }));
+    operation();
+  }
+  template <class Operation>
+  auto AtomicModifyAt(Thread& t, uint64_t addr, uint64_t bytes, MemoryOrder order, uint64_t place,
+                      Operation operation) {
+    SyncTable::Locked object(syncs_, addr);
+    Changed(t, AtomicRmw(detector_, t.state, object->sync, order,
+                         [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }));
+    return operation();
+  }
+  template <class Operation>
+  bool AtomicCompareExchangeAt(Thread& t, uint64_t addr, uint64_t bytes, MemoryOrder order, MemoryOrder failure_order,
+                               uint64_t place, Operation operation) {
+    SyncTable::Locked object(syncs_, addr);
+    const bool done = operation();
+    if (done) {
+      Changed(t, AtomicRmw(detector_, t.state, object->sync, order,
+                           [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }));
+    } else {
+      Changed(t, AtomicLoad(detector_, t.state, object->sync, failure_order,
+                            [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicRead, place); }));
+    }
+    return done;
+  }
+
+  // ---- Memory ----
+  void Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t place);
+  void Freeing(Thread& t, uint64_t block, uint64_t place);
+  void Unmapped(uint64_t addr, uint64_t bytes);
+  bool FindBlock(uint64_t addr, BlockInfo& found);
+
+  // ---- Threads ----
+  Thread* NewThread(Thread* creator, uint64_t place, bool detached);
+  void Begin(Thread* thread);  // the calling thread is this one
+  void End(Thread* thread);    // the calling thread does nothing more
+  void EndOf(Thread* thread);  // the same of another one, which has ended unseen
+  void Join(Thread& t, Thread* child);
+  void Drop(Thread* thread);  // nobody will join it
+  ThreadInfo& InfoOf(Tid tid) { return infos_[Raw(tid)]; }
+  uint32_t thread_count() const { return __atomic_load_n(&next_tid_, __ATOMIC_RELAXED); }
+
+  Detector& detector() { return detector_; }
+  ContextTree& contexts() { return contexts_; }
+  Shadow& shadow() { return shadow_; }
+  Arena<AtomicMem>& arena() { return arena_; }
+  const Flags& flags() const { return flags_; }
+  LockLog& LogOf(Slot slot) { return logs_[Raw(slot)]; }
+
+  // The end of the process: flushes what was found; the status to end with.
+  static int FinishProcess(int status);
+  uint64_t races() const { return __atomic_load_n(&races_, __ATOMIC_RELAXED); }
+
+ private:
+  enum State : uint32_t { kNew, kStarting, kRunning, kOff };
+  static constexpr uint32_t kMaxThreads = 1u << 24;
+
+  Runtime();
+  static Thread* Meet();
+  static bool Start();
+
+  void AccessGranule(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t addr,
+                     uint64_t size);
+  [[gnu::noinline]] void Report(Thread& t, uint64_t addr, uint64_t bytes);
+  void Changed(Thread& t, Tag tag) {
+    if (tag == Tag::kChanged) Retag(t);
+  }
+  void Retag(Thread& t);
+  void NoteLocks(Thread& t);
+  uint32_t NewBlock(const BlockInfo& block);
+
+  Shadow shadow_;
+  Flags flags_;
+  ContextTree contexts_;
+  Arena<AtomicMem> arena_;
+  Detector detector_;
+  SyncTable syncs_;
+  LockLog logs_[PackedAccess::kMaxSlots];
+  ThreadInfo* infos_ = nullptr;
+  BlockInfo* blocks_ = nullptr;
+  uint32_t next_block_ = 1;
+  uint32_t free_block_ = 0;
+  AtomicMem::Lock blocks_lock_;
+  uint32_t next_tid_ = 0;
+  uint64_t races_ = 0;
+
+  static uint32_t state_;  // a State
+  static char storage_[];
+};
+
+// ---- Calls: the stack that contexts are made of ----
+
+inline void EnterFunction(uint64_t pc) {
+  Frame* top = local.top;
+  if (top == local.limit) [[unlikely]] {  // unknown, or too deep
+    if (local.thread == nullptr && Runtime::IsActive()) return EnterFunction(pc);
+    if (local.thread != nullptr) ++local.thread->lost_frames;
+    return;
+  }
+  top->pc = pc;
+  top->node = kNoContext;
+  local.top = top + 1;
+}
+
+inline void LeaveFunction() {
+  Thread* thread = local.thread;
+  if (thread == nullptr) [[unlikely]]
+    return;
+  if (thread->lost_frames != 0) [[unlikely]] {
+    --thread->lost_frames;
+    return;
+  }
+  if (local.top != thread->frames) --local.top;
+}
+
+}  // namespace redflag::rt

@@ -1,0 +1,76 @@
+#include "runtime/shadow.h"
+
+#include <linux/mman.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include <initializer_list>
+
+#include "base/arch.h"
+
+namespace redflag::rt {
+namespace {
+
+constexpr uint64_t kWindow = uint64_t{1} << Shadow::kWindowBits;
+constexpr uint64_t kCellBytes = kWindow * 2;
+constexpr uint64_t kSyncBytes = kWindow / 2;
+constexpr uint64_t kBlockBytes = kWindow / 4;
+constexpr uint64_t kPageBytes = 4096;
+
+bool Failed(int64_t result) { return result < 0 && result >= -4095; }
+
+int64_t MapAt(uint64_t place, uint64_t bytes) {
+  return arch::Syscall(SYS_mmap, static_cast<int64_t>(place), static_cast<int64_t>(bytes), PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+}
+
+void Advise(void* from, uint64_t bytes, int advice) {
+  arch::Syscall(SYS_madvise, reinterpret_cast<int64_t>(from), static_cast<int64_t>(bytes), advice, 0, 0, 0);
+}
+
+// The whole pages of [from, from + bytes).
+void Drop(char* from, uint64_t bytes) {
+  const auto begin = (reinterpret_cast<uint64_t>(from) + kPageBytes - 1) & ~(kPageBytes - 1);
+  const auto end = (reinterpret_cast<uint64_t>(from) + bytes) & ~(kPageBytes - 1);
+  if (begin < end) Advise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+}  // namespace
+
+bool Shadow::Reserve(const char*& why) {
+  const uint64_t total = kCellBytes + kSyncBytes + kBlockBytes;
+  // Above where programs without randomization live, below position-independent ones and everything that the kernel places.
+  for (const uint64_t place : {uint64_t{0x1000'0000'0000}, uint64_t{0x0800'0000'0000}, uint64_t{0x1800'0000'0000}}) {
+    const int64_t result = MapAt(place, total);
+    if (Failed(result)) continue;
+    if (static_cast<uint64_t>(result) != place) {  // a kernel older than MAP_FIXED_NOREPLACE
+      arch::Syscall(SYS_munmap, result, static_cast<int64_t>(total));
+      continue;
+    }
+    begin_ = place;
+    size_ = total;
+    cells_ = reinterpret_cast<char*>(place);
+    syncs_ = cells_ + kCellBytes;
+    blocks_ = syncs_ + kSyncBytes;
+    Advise(cells_, total, MADV_DONTDUMP);
+    Advise(cells_, total, MADV_NOHUGEPAGE);
+    return true;
+  }
+  why =
+      "44 TiB of address space are needed for shadow memory (never touched as a whole): is there a limit (ulimit -v)?";
+  return false;
+}
+
+bool Shadow::Resident(uint64_t addr, uint64_t bytes, unsigned char* pages) const {
+  const auto from = reinterpret_cast<uint64_t>(CellAt(addr)) & ~(kPageBytes - 1);
+  return !Failed(arch::Syscall(SYS_mincore, static_cast<int64_t>(from), static_cast<int64_t>(bytes * 2),
+                               reinterpret_cast<int64_t>(pages), 0, 0, 0));
+}
+
+void Shadow::Release(uint64_t addr, uint64_t bytes) const {
+  Drop(static_cast<char*>(CellAt(addr)), bytes * 2);
+  Drop(reinterpret_cast<char*>(SyncAt(addr)), bytes / 2);
+  Drop(reinterpret_cast<char*>(BlockAt(addr)), bytes / 4);
+}
+
+}  // namespace redflag::rt

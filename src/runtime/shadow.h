@@ -1,0 +1,71 @@
+// Shadow: three maps from addresses of the program to what the runtime knows of them, each a reserved region in which the place
+// is computed, not looked up (docs/shadow.md):
+//
+//   cells    16 bytes for each 8     what the detector remembers of a granule
+//   syncs     4 bytes for each 8     the synchronization object at this address, as an index; 0: none
+//   blocks    4 bytes for each 16    the block of the heap that begins here, as an index; 0: none
+//
+// Addresses are folded into a window of 16 TiB. Where a program can have memory (its own image, the heap, libraries, stacks) the
+// fold is one to one; Reserve() picks a place for the regions outside of all of these, whatever the randomization.
+// Memory is touched only where the program touches its own, and goes back when the program's goes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/ids.h"
+
+namespace redflag::rt {
+
+class Shadow {
+ public:
+  static constexpr int kWindowBits = 44;
+  static constexpr uint64_t kFold = ((uint64_t{1} << kWindowBits) - 1) & ~uint64_t{7};
+
+  // Reserves the regions. False if the system has no room for them (a limit on address space): `why` says what was tried.
+  bool Reserve(const char*& why);
+
+  char* cells() const { return cells_; }
+  void* CellAt(uint64_t addr) const { return cells_ + (addr & kFold) * 2; }
+  uint32_t* SyncAt(uint64_t addr) const { return reinterpret_cast<uint32_t*>(syncs_ + (addr & kFold) / 2); }
+  uint32_t* BlockAt(uint64_t addr) const {
+    return reinterpret_cast<uint32_t*>(blocks_ + ((addr & kFold) >> 4) * sizeof(uint32_t));
+  }
+  bool Contains(uint64_t addr) const { return addr - begin_ < size_; }
+
+  // Calls visit(first, bytes) for the parts of [addr, addr + bytes) whose cells may be in use; parts that were never touched
+  // are left out if the range is large.
+  template <class Visitor>
+  void ForEachTouched(uint64_t addr, uint64_t bytes, Visitor visit) const {
+    constexpr uint64_t kLarge = uint64_t{1} << 20;  // of program memory at a time
+    constexpr uint64_t kPage = 4096 / 2;            // program memory behind one page of cells
+    if (bytes < kLarge) return visit(addr, bytes);
+    unsigned char resident[kLarge / kPage];
+    for (uint64_t at = addr & ~(kPage - 1); at < addr + bytes; at += kLarge) {
+      if (!Resident(at, kLarge, resident)) {
+        visit(at < addr ? addr : at, Least(addr + bytes, at + kLarge) - (at < addr ? addr : at));
+        continue;
+      }
+      for (uint64_t i = 0; i < kLarge / kPage; ++i) {
+        const uint64_t first = at + i * kPage < addr ? addr : at + i * kPage;
+        const uint64_t last = Least(at + (i + 1) * kPage, addr + bytes);
+        if ((resident[i] & 1) != 0 && first < last) visit(first, last - first);
+      }
+    }
+  }
+
+  // Gives the pages behind this part of the program's memory back to the system; all of it reads as empty afterwards.
+  void Release(uint64_t addr, uint64_t bytes) const;
+
+ private:
+  static uint64_t Least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+  bool Resident(uint64_t addr, uint64_t bytes, unsigned char* pages) const;
+
+  char* cells_ = nullptr;
+  char* syncs_ = nullptr;
+  char* blocks_ = nullptr;
+  uint64_t begin_ = 0;
+  uint64_t size_ = 0;
+};
+
+}  // namespace redflag::rt

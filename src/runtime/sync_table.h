@@ -1,0 +1,142 @@
+// SyncTable: the synchronization objects of the program, by address: locks, atomics, semaphores, anything that hands something on.
+// The shadow map of syncs holds an index; the object is found with two loads and no search.
+//
+// An object lives until the memory under it is freed or it is destroyed. Whoever works on one holds its lock; one that was
+// removed meanwhile is told by `address`.
+#pragma once
+
+#include <cstdint>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "runtime/shadow.h"
+#include "runtime/thread.h"
+
+namespace redflag::rt {
+
+struct SyncObject {
+  explicit SyncObject(Detector& detector) : sync(detector), phase{Detector::Sync(detector), Detector::Sync(detector)} {}
+
+  AtomicMem::Lock lock;
+  uint64_t address = 0;  // 0: removed
+  Detector::Sync sync;
+  Detector::Sync phase[2];  // of a barrier, by parity: what those who arrived in it brought
+  uint64_t phase_number = 0;
+  uint32_t arrived = 0;
+  uint32_t next = 0;  // another one in the same granule, or another free one: its index
+};
+
+class SyncTable {
+ public:
+  SyncTable(Shadow& shadow, Detector& detector, Arena<AtomicMem>& arena)
+      : shadow_(shadow), detector_(detector), arena_(arena) {}
+
+  void Start() { objects_ = static_cast<SyncObject**>(MapPages(uint64_t{kMaxObjects} * sizeof(SyncObject*))); }
+
+  // The object at an address, locked; made if there is none and `make` says so.
+  class Locked {
+   public:
+    Locked(SyncTable& table, uint64_t address, bool make = true) {
+      for (;;) {
+        object_ = table.Find(address, make);
+        if (object_ == nullptr) return;
+        object_->lock.Acquire();
+        if (object_->address == address) return;
+        object_->lock.Release();
+      }
+    }
+    ~Locked() {
+      if (object_ != nullptr) object_->lock.Release();
+    }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+    explicit operator bool() const { return object_ != nullptr; }
+    SyncObject* operator->() const { return object_; }
+    SyncObject& operator*() const { return *object_; }
+
+   private:
+    SyncObject* object_;
+  };
+
+  bool Has(uint64_t address) const { return InChain(shadow_.SyncAt(address), address) != nullptr; }
+
+  // The objects in [address, address + bytes) are gone.
+  void Remove(uint64_t address, uint64_t bytes) {
+    for (uint64_t at = address & ~(kGranule - 1); at < address + bytes; at += kGranule) {
+      uint32_t* place = shadow_.SyncAt(at);
+      if (__atomic_load_n(place, __ATOMIC_RELAXED) != 0) RemoveFrom(place, address, address + bytes);
+    }
+  }
+
+ private:
+  static constexpr uint32_t kMaxObjects = 1u << 24;
+
+  // Objects in one granule (flags that are neighbours) are a chain. It may change under way: Locked looks again.
+  SyncObject* Find(uint64_t address, bool make) {
+    uint32_t* place = shadow_.SyncAt(address);
+    if (SyncObject* object = InChain(place, address); object != nullptr) return object;
+    return make ? Make(place, address) : nullptr;
+  }
+
+  SyncObject* InChain(const uint32_t* place, uint64_t address) const {
+    uint32_t index = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; index != 0 && i < kGranule; ++i) {
+      SyncObject* object = __atomic_load_n(&objects_[index], __ATOMIC_ACQUIRE);
+      if (__atomic_load_n(&object->address, __ATOMIC_RELAXED) == address) return object;
+      index = __atomic_load_n(&object->next, __ATOMIC_ACQUIRE);
+    }
+    return nullptr;
+  }
+
+  [[gnu::noinline]] SyncObject* Make(uint32_t* place, uint64_t address) {
+    ScopedLock guard(lock_);
+    if (SyncObject* object = InChain(place, address); object != nullptr) return object;
+    uint32_t index = free_;
+    if (index != 0) {
+      free_ = objects_[index]->next;
+    } else {
+      index = ++used_;
+      REDFLAG_CHECK(index < kMaxObjects && "more than 16 million synchronization objects at one time");
+      auto* fresh = ::new (arena_.Allocate(sizeof(SyncObject))) SyncObject(detector_);
+      __atomic_store_n(&objects_[index], fresh, __ATOMIC_RELEASE);
+    }
+    SyncObject* object = objects_[index];
+    ScopedLock object_guard(object->lock);
+    __atomic_store_n(&object->next, __atomic_load_n(place, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
+    __atomic_store_n(&object->address, address, __ATOMIC_RELEASE);
+    __atomic_store_n(place, index, __ATOMIC_RELEASE);
+    return object;
+  }
+
+  // Removes those of the granule's objects that are in [begin, end).
+  void RemoveFrom(uint32_t* place, uint64_t begin, uint64_t end) {
+    ScopedLock guard(lock_);
+    uint32_t* link = place;
+    while (const uint32_t index = __atomic_load_n(link, __ATOMIC_RELAXED)) {
+      SyncObject* object = objects_[index];
+      if (object->address < begin || object->address >= end) {
+        link = &object->next;
+        continue;
+      }
+      ScopedLock object_guard(object->lock);
+      __atomic_store_n(link, object->next, __ATOMIC_RELEASE);
+      object->address = 0;
+      object->sync.Clear();
+      object->phase[0].Clear();
+      object->phase[1].Clear();
+      object->phase_number = object->arrived = 0;
+      object->next = free_;
+      free_ = index;
+    }
+  }
+
+  Shadow& shadow_;
+  Detector& detector_;
+  Arena<AtomicMem>& arena_;
+  AtomicMem::Lock lock_;
+  SyncObject** objects_ = nullptr;  // by index; never moves
+  uint32_t used_ = 0;
+  uint32_t free_ = 0;  // the first of the removed ones
+};
+
+}  // namespace redflag::rt

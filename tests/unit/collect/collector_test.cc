@@ -1,0 +1,260 @@
+#include "collect/collector.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "collect/wire_writer.h"
+#include "tests/unit/collect/subject_program.h"
+
+namespace redflag {
+namespace {
+
+using Json = nlohmann::json;
+
+class TextBuffer : public TextOutput {
+ public:
+  void Print(const Render& render) override { text += render(Colour::kNo); }
+  std::string text;
+};
+
+// The subject program as if it had been loaded somewhere else, with threads and a race of our own making.
+class CollectorTest : public testing::Test {
+ protected:
+  static constexpr uint64_t kBias = 0x5555'0000'0000;
+
+  static void SetUpTestSuite() { program = std::make_unique<SubjectProgram>("g++-12 -O2 -g -fpie -pie"); }
+  static void TearDownTestSuite() { program.reset(); }
+
+  void SetUp() override {
+    Send(ProcessMessage{.pid = 77, .start_time = 0, .command = "./subject --fast"});
+    Send(ModuleMessage{
+        .begin = kBias + 0x1000, .end = kBias + 0x3000, .bias = kBias, .path = program->path(), .gone = false});
+    ThreadMessage thread;
+    thread.os_id = 77;
+    Send(thread);
+    thread.id = 1;
+    thread.creator = 0;
+    thread.os_id = 78;
+    thread.name = "worker";
+    thread.finished = true;
+    thread.created_at.frames = {At("constructor"), At("extern-c")};
+    Send(thread);
+  }
+
+  void Send(const WireMessage& message) { collector.Consume(EncodeMessage(message)); }
+
+  static uint64_t At(const std::string& name) { return kBias + program->address(name); }
+
+  static RaceMessage Race() {
+    RawAccess write;
+    write.address = At("var:counter+8");
+    write.size = 4;
+    write.thread = 1;
+    write.kind = AccessKind::kWrite;
+    write.value = 0x2a;
+    write.stack.frames = {At("inlined"), At("static")};
+    write.locks = {
+        {.address = At("var:hidden_counter"), .shared = false, .taken_at = RawStack{{At("extern-c")}, false}}};
+    RawAccess read = write;
+    read.thread = 0;
+    read.kind = AccessKind::kRead;
+    read.value.reset();
+    read.stack = {.frames = {At("template"), 0xdead}, .truncated = true};
+    read.locks.clear();
+    RaceMessage race;
+    race.address = write.address;
+    race.bytes = 4;
+    race.accesses_found = 3;
+    race.accesses = {write, read};
+    return race;
+  }
+
+  void ExpectLine(const std::string& line) {
+    EXPECT_NE(("\n" + output.text).find("\n" + line + "\n"), std::string::npos) << "no line is\n"
+                                                                                << line << "\nin\n"
+                                                                                << output.text;
+  }
+  static std::string Place(const std::string& text) {
+    return program->source() + ":" + std::to_string(SubjectProgram::LineOf(text)) + ":";
+  }
+
+  static std::unique_ptr<SubjectProgram> program;
+  TextBuffer output;
+  std::vector<Json> json;
+  Collector collector{
+      {.detector = "hb", .pid = 1, .json = [this](const std::string& line) { json.push_back(Json::parse(line)); }},
+      output};
+};
+std::unique_ptr<SubjectProgram> CollectorTest::program;
+
+TEST_F(CollectorTest, ARaceInText) {
+  Send(Race());
+  // Columns are the compiler's choice.
+  std::string& text = output.text;
+  for (size_t i = 0; i + 1 < text.size(); ++i) {
+    if (text.compare(i, 4, ".cc:") != 0) continue;
+    const size_t column = text.find(':', i + 4) + 1;
+    text.erase(column, text.find_first_not_of("0123456789", column) - column);
+  }
+  ExpectLine("DATA RACE on counter+8 (4 bytes at " + fmt::format("{:#x}", At("var:counter+8")) + ")");
+  ExpectLine("  write of 4 bytes by thread T1");
+  ExpectLine("    #0 Innermost  " + Place("mark(\"inlined\")") + " (inlined)");
+  ExpectLine("    #1 Middle  " + Place("call of Innermost") + " (inlined)");
+  ExpectLine("    #2 Outer()  " + Place("call of Middle"));
+  ExpectLine("    #3 Hidden(int)  " + Place("mark(\"static\")"));
+  ExpectLine("    the memory held 0x2a then");
+  ExpectLine("    holds hidden_counter, taken at plain_c  " + Place("mark(\"extern-c\")"));
+  ExpectLine("  earlier read of 4 bytes by thread main");
+  ExpectLine("    #0 void outer::inner::Box::Put<double>(double)  " + Place("mark(\"template\")"));
+  ExpectLine("    #1 0xdead");
+  ExpectLine("    (outer frames are missing)");
+  ExpectLine("    locks held: none");
+  ExpectLine("  and 1 more earlier accesses");
+  ExpectLine("  thread T1 \"worker\" (78, finished) was created by main at:");
+  ExpectLine("    #0 outer::inner::Box::Box(int)  " + Place("mark(\"constructor\")"));
+  ExpectLine("    #1 plain_c  " + Place("mark(\"extern-c\")"));
+  ExpectLine("  thread main (77) exists from the start");
+  ExpectLine(
+      "  why: nothing in this run orders the read by main before the write by T1; T1 holds hidden_counter, main holds "
+      "no lock");
+  ExpectLine("  in: ./subject --fast (process 77), found by hb");
+}
+
+TEST_F(CollectorTest, ARaceInJson) {
+  Send(Race());
+  ASSERT_EQ(json.size(), 1u);
+  const Json& race = json[0];
+  EXPECT_EQ(race["kind"], "data-race");
+  EXPECT_EQ(race["detector"], "hb");
+  EXPECT_EQ(race["variable"], "counter");
+  EXPECT_EQ(race["offset"], 8);
+  EXPECT_EQ(race["process"], (Json{{"pid", 77}, {"command", "./subject --fast"}}));
+  EXPECT_FALSE(race.contains("trace"));
+  EXPECT_EQ(race["earlier_omitted"], 1);
+  const Json& stack = race["access"]["stack"];
+  ASSERT_EQ(stack.size(), 4u);
+  EXPECT_EQ(stack[0]["inlined"], true);
+  EXPECT_EQ(stack[0]["line"], SubjectProgram::LineOf("mark(\"inlined\")"));
+  EXPECT_EQ(stack[2]["function"], "Outer()");
+  EXPECT_EQ(stack[2]["module"], program->path());
+  EXPECT_EQ(stack[2]["offset"], fmt::format("{:#x}", program->address("inlined")));
+  EXPECT_FALSE(stack[2].contains("inlined"));
+  EXPECT_EQ(race["access"]["value"], "0x2a");
+  EXPECT_EQ(race["earlier"][0]["stack_truncated"], true);
+  EXPECT_EQ(race["block"]["place"], "global");
+  EXPECT_EQ(race["block"]["size"], 16);
+  EXPECT_EQ(race["threads"][0]["os_id"], 78);
+  EXPECT_EQ(race["threads"][0]["created_at"].size(), 2u);
+}
+
+TEST_F(CollectorTest, HeapBlocksSayWhereTheyWereAllocated) {
+  RaceMessage race = Race();
+  race.address = 0x7f00'0000'1010;
+  race.block = RawBlock{.begin = 0x7f00'0000'1000,
+                        .bytes = 40,
+                        .thread = 1,
+                        .place = wire::Place::kHeap,
+                        .freed = true,
+                        .allocated_at = RawStack{{At("static"), At("extern-c")}, false}};
+  Send(race);
+  ExpectLine("DATA RACE on 4 bytes at 0x7f0000001010");
+  ExpectLine(
+      "  the bytes are at offset 16 of a freed heap block of 40 bytes at 0x7f0000001000, allocated by thread T1 at:");
+  EXPECT_EQ(json.at(0)["block"]["allocated_at"].size(), 2u);
+  EXPECT_EQ(json.at(0)["block"]["freed"], true);
+}
+
+TEST_F(CollectorTest, OtherPlacesAreNamed) {
+  RaceMessage race = Race();
+  race.address = 0x7f00'0000'1010;
+  race.block = RawBlock{};
+  race.block->thread = 1;
+  for (const auto& [place, line] : std::vector<std::pair<wire::Place, std::string>>{
+           {wire::Place::kStack, "  the bytes are on the stack of thread T1"},
+           {wire::Place::kTls, "  the bytes are thread-local, of thread T1"},
+           {wire::Place::kMapped, "  the bytes are in memory that was mapped by thread T1"}}) {
+    race.block->place = place;
+    race.accesses[0].size = 1 + static_cast<uint32_t>(place);  // another race
+    Send(race);
+    ExpectLine(line);
+  }
+}
+
+TEST_F(CollectorTest, RepetitionsAreCountedNotShown) {
+  Send(Race());
+  RaceMessage again = Race();
+  again.sequence = 5;
+  Send(again);
+  std::swap(again.accesses[0], again.accesses[1]);
+  Send(again);  // the other way round: the same two places
+  EXPECT_EQ(collector.races(), 1u);
+  EXPECT_EQ(collector.repeated(), 2u);
+  again.accesses[0].stack.frames[0] = At("lambda");
+  Send(again);
+  EXPECT_EQ(collector.races(), 2u);
+  collector.Finish(0);
+  ExpectLine("redflag: 2 data races in ./subject --fast (process 77); 2 repetitions of them not shown");
+  EXPECT_EQ(json.back()["kind"], "summary");
+  EXPECT_EQ(json.back()["races"], 2);
+  EXPECT_EQ(json.back()["orderly"], false);
+}
+
+TEST_F(CollectorTest, SilentProgramsStaySilent) {
+  Send(EndMessage{});
+  collector.Finish(0);
+  EXPECT_EQ(output.text, "");
+  EXPECT_EQ(json.back()["orderly"], true);
+}
+
+TEST_F(CollectorTest, UnknownLocksAreNotNoLocks) {
+  RaceMessage race = Race();
+  race.accesses[1].locks_unknown = true;
+  race.accesses[1].vptr = true;
+  Send(race);
+  ExpectLine("  earlier read of 4 bytes by thread main, a pointer to a virtual table");
+  ExpectLine("    locks held: not known");
+  EXPECT_NE(output.text.find("not all locks that they held are known"), std::string::npos);
+  EXPECT_EQ(json.at(0)["earlier"][0]["locks_known"], false);
+}
+
+TEST_F(CollectorTest, CodeOfAModuleThatIsGoneKeepsItsName) {
+  Send(ModuleMessage{
+      .begin = kBias + 0x1000, .end = kBias + 0x3000, .bias = kBias, .path = program->path(), .gone = true});
+  Send(Race());
+  EXPECT_NE(output.text.find("Hidden(int)"), std::string::npos) << output.text;
+  // Something else takes its place.
+  Send(ModuleMessage{
+      .begin = kBias + 0x1000, .end = kBias + 0x3000, .bias = kBias, .path = "/gone/lib.so", .gone = false});
+  RaceMessage other = Race();
+  other.accesses.resize(1);
+  Send(other);
+  ExpectLine(fmt::format("    #0 /gone/lib.so+{:#x}", program->address("inlined")));
+  EXPECT_NE(output.text.find("note: /gone/lib.so cannot be read"), std::string::npos) << output.text;
+}
+
+TEST_F(CollectorTest, ThreadsThatNobodyIntroducedAreShownByNumber) {
+  RaceMessage race = Race();
+  race.accesses[0].thread = 9;
+  Send(race);
+  ExpectLine("  thread T9 was created by a thread that is not known");
+}
+
+TEST_F(CollectorTest, NotesAndDamagedMessagesAreTold) {
+  Send(NoteMessage{.severity = 1, .text = "few threads"});
+  ExpectLine("redflag: warning: few threads");
+  std::vector<std::byte> damaged = EncodeMessage(Race());
+  damaged.resize(damaged.size() - 8);
+  for (int i = 0; i < 3; ++i) collector.Consume(damaged);
+  EXPECT_NE(output.text.find("redflag: warning: a message of the program makes no sense"), std::string::npos);
+  collector.Finish(4);
+  ExpectLine("redflag: warning: 3 messages made no sense");
+  ExpectLine("redflag: warning: 4 messages found no room: reports may be missing");
+  EXPECT_EQ(collector.races(), 0u);
+}
+
+}  // namespace
+}  // namespace redflag
