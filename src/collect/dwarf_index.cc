@@ -61,7 +61,7 @@ std::string ScopedName(Dwarf_Die& die) {
     const char* scope = dwarf_diename(&found[i]);
     if (tag == DW_TAG_compile_unit || tag == DW_TAG_lexical_block) continue;
     if (scope == nullptr) scope = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous)";
-    name = std::string(scope) + "::" + name;
+    name.insert(0, "::").insert(0, scope);
   }
   return name;
 }
@@ -162,8 +162,9 @@ void DwarfIndex::Walk(Unit& unit, Dwarf_Die parent, int depth) {
     }
   });
   if (depth != 0) return;
-  std::stable_sort(unit.functions.begin(), unit.functions.end(),
-                   [](const Function& a, const Function& b) { return a.begin < b.begin; });
+  std::sort(unit.functions.begin(), unit.functions.end(), [](const Function& a, const Function& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+  });
 }
 
 DwarfIndex::Unit* DwarfIndex::UnitAt(uint64_t address) {

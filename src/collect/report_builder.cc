@@ -45,8 +45,9 @@ std::optional<ReportBuilder::Datum> ReportBuilder::FindDatum(uint64_t address) {
   for (const LoadedModule& module : modules_.all()) {
     if (!module.gone && address >= module.bias && address - module.bias < kMaxModule) candidates.push_back(&module);
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const LoadedModule* a, const LoadedModule* b) { return a->bias > b->bias; });
+  std::sort(candidates.begin(), candidates.end(), [](const LoadedModule* a, const LoadedModule* b) {
+    return a->bias != b->bias ? a->bias > b->bias : a < b;  // they are in one vector
+  });
   for (const LoadedModule* module : candidates) {
     const uint64_t offset = address - module->bias;
     if (!symbolizer_.Covers(module->path, module->identity, offset)) continue;

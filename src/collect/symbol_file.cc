@@ -22,14 +22,14 @@ FileIdentity IdentityFrom(const struct stat& status) {
 }
 
 const Dwfl_Callbacks& Callbacks() {
-  static const Dwfl_Callbacks callbacks = [] {
+  static const Dwfl_Callbacks kCallbacks = [] {
     unsetenv("DEBUGINFOD_URLS");  // a report must not wait for a server
     Dwfl_Callbacks made{};
     made.find_elf = dwfl_build_id_find_elf;
     made.find_debuginfo = dwfl_standard_find_debuginfo;
     return made;
   }();
-  return callbacks;
+  return kCallbacks;
 }
 
 // GCC numbers the static variables of functions: `count.0`. Demangling drops it from C++ names.

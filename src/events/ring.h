@@ -20,10 +20,10 @@ struct RingHeader {
   uint32_t wake;              // futex: counts publications
   uint32_t writer_done;       // 1: nothing more will come
   alignas(64) uint64_t tail;  // read so far; stored with release by the reader
-  uint32_t drained;           // futex: counts what the reader has finished with, report and all; equals `wake` at the end
-  uint32_t reader_waits;      // 1: the reader sleeps on `wake`
-  uint64_t dropped;           // messages that found no room
-  uint32_t reader_failed;     // 1: the reader could not be started, or gave up
+  uint32_t drained;        // futex: counts what the reader has finished with, report and all; equals `wake` at the end
+  uint32_t reader_waits;   // 1: the reader sleeps on `wake`
+  uint64_t dropped;        // messages that found no room
+  uint32_t reader_failed;  // 1: the reader could not be started, or gave up
 };
 inline constexpr size_t kRingDataOffset = 256;
 static_assert(sizeof(RingHeader) <= kRingDataOffset);

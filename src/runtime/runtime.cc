@@ -70,8 +70,7 @@ bool Runtime::IsActive() {
 
 int Runtime::FinishProcess(int status) {
   uint32_t expected = kRunning;
-  if (!__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
-    return status;
+  if (!__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return status;
   const Runtime& runtime = Get();
   StopEmitting(runtime.flags_);
   return runtime.races() != 0 && runtime.flags_.exitcode != 0 ? runtime.flags_.exitcode : status;
