@@ -27,11 +27,15 @@ _redflag() {
 
   case $command in
     '')
-      mapfile -t COMPREPLY < <(compgen -W 'analyze list -h --help --help-all -V --version' -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W 'analyze list symbolize -h --help --help-all -V --version' -- "$cur")
       return
       ;;
     list)
       mapfile -t COMPREPLY < <(compgen -W '-h --help --help-all' -- "$cur")
+      return
+      ;;
+    symbolize)
+      mapfile -t COMPREPLY < <(compgen -W '--exact -h --help --help-all' -- "$cur")
       return
       ;;
     analyze) ;;

@@ -13,6 +13,8 @@ complete -c redflag -l help-all -d 'Print the help of every command and exit'
 complete -c redflag -n __fish_use_subcommand -s V -l version -d 'Print the version and exit'
 complete -c redflag -n __fish_use_subcommand -a analyze -d 'Find the races of recorded runs'
 complete -c redflag -n __fish_use_subcommand -a list -d 'List the detectors'
+complete -c redflag -n __fish_use_subcommand -a symbolize -d 'Put names and source lines into logs'
+complete -c redflag -n '__fish_seen_subcommand_from symbolize' -l exact -d 'Look up the offsets themselves'
 
 complete -c redflag -n '__fish_seen_subcommand_from analyze' -F
 complete -c redflag -n '__fish_seen_subcommand_from analyze' -s d -l detector -x -a '(__redflag_detectors)' -d 'Detector to use'

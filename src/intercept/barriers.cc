@@ -9,8 +9,8 @@ namespace {
 
 using Barrier = pthread_barrier_t;
 
-// How many threads a barrier waits for is its third word, ever since glibc 2.23 (in, round, count, ...). Asking it spares a table
-// of all barriers; the tests hold this against pthread_barrier_init.
+// How many threads a barrier waits for is its third word, ever since glibc 2.23 (in, round, count, ...). Asking it
+// spares a table of all barriers; the tests hold this against pthread_barrier_init.
 unsigned Parties(const Barrier* barrier) { return reinterpret_cast<const unsigned*>(barrier)[2]; }
 
 }  // namespace
@@ -30,8 +30,8 @@ REDFLAG_INTERCEPT(int, pthread_barrier_destroy, Barrier* barrier) {
   return error;
 }
 
-// A thread that is slow to leave may find the barrier destroyed, or in use for another phase: what it leaves is the phase that it
-// arrived for, and the barrier itself is not looked at again.
+// A thread that is slow to leave may find the barrier destroyed, or in use for another phase: what it leaves is the
+// phase that it arrived for, and the barrier itself is not looked at again.
 REDFLAG_INTERCEPT(int, pthread_barrier_wait, Barrier* barrier) {
   if (!hooks::Active()) return real::pthread_barrier_wait(barrier);
   const uint64_t phase = hooks::BarrierArrive(REDFLAG_CALLER, barrier, Parties(barrier));

@@ -1,8 +1,9 @@
 // Waiting for condition variables of pthreads and of C11: an unlock of all levels of the mutex, and a lock of as many.
 //
-// Signal, broadcast, init and destroy are not interposed: by the standards a condition variable orders nothing by itself. A
-// wait may return with no signal at all, so the program must look at what it waits for, and the mutex orders that look after the
-// change. An edge from signal to wait would hide the races of programs that change it without the mutex.
+// Signal, broadcast, init and destroy are not interposed: by the standards a condition variable orders nothing by
+// itself. A wait may return with no signal at all, so the program must look at what it waits for, and the mutex orders
+// that look after the change. An edge from signal to wait would hide the races of programs that change it without the
+// mutex.
 #include <pthread.h>
 #include <threads.h>
 
@@ -25,8 +26,9 @@ void Retake(void* argument) {
   if (retaking.depth > 0) hooks::Locked(retaking.pc, retaking.mutex, LockMode::kExclusive, retaking.depth);
 }
 
-// A cancelled wait has the mutex back too, before the thread's cleanup handlers run: they may read what it protects and will unlock
-// it. Without exceptions pthread_cleanup_push is made of a jump buffer that libc knows, and needs no tables for unwinding.
+// A cancelled wait has the mutex back too, before the thread's cleanup handlers run: they may read what it protects and
+// will unlock it. Without exceptions pthread_cleanup_push is made of a jump buffer that libc knows, and needs no tables
+// for unwinding.
 template <class Real, class Condition, class Mutex, class... Rest>
 int Wait(hooks::Pc pc, const Real& real, Condition* condition, Mutex* mutex, Rest... rest) {
   if (!hooks::Active()) return real(condition, mutex, rest...);

@@ -1,5 +1,5 @@
-// Pages: mmap, munmap, mremap. What libc maps for itself (stacks, large blocks of the heap, libraries) does not come through here;
-// brk is the heap's own.
+// Pages: mmap, munmap, mremap. What libc maps for itself (stacks, large blocks of the heap, libraries) does not come
+// through here; brk is the heap's own.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -35,8 +35,8 @@ void* Map(hooks::Pc pc, void* address, size_t bytes, int protection, int flags, 
   return pages;
 }
 
-// Growing in place leaves the old pages and what is known of them alone. Whether it can is tried first: where the pages go is
-// not known in advance, and their old place must be given up before another thread can be given it.
+// Growing in place leaves the old pages and what is known of them alone. Whether it can is tried first: where the pages
+// go is not known in advance, and their old place must be given up before another thread can be given it.
 void* Grow(hooks::Pc pc, void* pages, size_t bytes, size_t new_bytes, int flags) {
   void* result = real::mremap(pages, bytes, new_bytes, flags & ~MREMAP_MAYMOVE, nullptr);
   if (result != MAP_FAILED) {

@@ -1,5 +1,5 @@
-// The heap. operator new and delete, strdup and whatever else allocates come through here; sizes are what the block can hold, so
-// that the end of its life covers what the beginning did.
+// The heap. operator new and delete, strdup and whatever else allocates come through here; sizes are what the block can
+// hold, so that the end of its life covers what the beginning did.
 //
 // malloc_usable_size and mallopt are not interposed: they tell nothing.
 #include <cerrno>
@@ -60,8 +60,8 @@ void* MoveEarlyBlock(hooks::Pc pc, void* block, size_t bytes) {
   return to;
 }
 
-// The death is told first, since another thread may be given the old place at once; it counts as a write to all of the block, so the
-// copying needs no telling. If the real call fails the old block lives on.
+// The death is told first, since another thread may be given the old place at once; it counts as a write to all of the
+// block, so the copying needs no telling. If the real call fails the old block lives on.
 void* Reallocate(hooks::Pc pc, void* block, size_t bytes) {
   if (real::IsEarlyBlock(block)) return MoveEarlyBlock(pc, block, bytes);
   if (!hooks::Active()) return real::realloc(block, bytes);

@@ -1,5 +1,5 @@
-// Mutexes of pthreads and of C11, of every kind: normal, recursive, error-checking, robust, priority-inheriting, shared between
-// processes. The kind is no business of ours: what counts is whether the call took the mutex.
+// Mutexes of pthreads and of C11, of every kind: normal, recursive, error-checking, robust, priority-inheriting, shared
+// between processes. The kind is no business of ours: what counts is whether the call took the mutex.
 //
 // pthread_mutex_consistent and the priority ceiling are not interposed: they order nothing.
 #include <pthread.h>

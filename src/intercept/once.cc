@@ -1,5 +1,6 @@
-// Initialization that happens once: pthread_once (and so std::call_once), C11 call_once, and the guards of C++ static local
-// variables. The initializing thread releases after its work and before libc marks it done; whoever finds it done acquires.
+// Initialization that happens once: pthread_once (and so std::call_once), C11 call_once, and the guards of C++ static
+// local variables. The initializing thread releases after its work and before libc marks it done; whoever finds it done
+// acquires.
 //
 // A routine that leaves pthread_once by an exception releases nothing; a guard does, by __cxa_guard_abort.
 #include <pthread.h>
@@ -44,7 +45,7 @@ REDFLAG_INTERCEPT(void, call_once, once_flag* flag, void (*routine)()) {
   hooks::Acquire(REDFLAG_CALLER, flag);
 }
 
-// ---- Static local variables, by the C++ ABI. The fast path, a look at the first byte of the guard, is compiled into the program.
+// ---- Static local variables, by the C++ ABI. The fast path, a look at the guard's first byte, is in the program ----
 
 // 1: the caller initializes, perhaps after another thread's attempt failed; 0: somebody has done it.
 REDFLAG_INTERCEPT(int, __cxa_guard_acquire, uint64_t* guard) {

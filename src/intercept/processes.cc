@@ -1,11 +1,12 @@
 // How processes begin and end.
 //
-// fork is told from inside, through pthread_atfork: the program's own handlers, which may lock and unlock what they like, then run
-// outside of the time in which the runtime holds its breath; and daemon() and forkpty(), which do not call the fork that one can
-// interpose, are told as well.
+// fork is told from inside, through pthread_atfork: the program's own handlers, which may lock and unlock what they
+// like, then run outside of the time in which the runtime holds its breath; and daemon() and forkpty(), which do not
+// call the fork that one can interpose, are told as well.
 //
-// vfork is left alone, and posix_spawn with it: the child runs on its parent's memory and stack until it calls exec or _exit,
-// so to everybody else it is the parent for that while; and no function can stand in for one that returns twice on one stack.
+// vfork is left alone, and posix_spawn with it: the child runs on its parent's memory and stack until it calls exec or
+// _exit, so to everybody else it is the parent for that while; and no function can stand in for one that returns twice
+// on one stack.
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -43,12 +44,14 @@ void InChild() {
   if (fork_told) hooks::AfterForkInChild();
 }
 
-// Asked whether active or not, for the end may come in a thread that has ended already: the last one to leave by pthread_exit ends the
-// process. But a child of vfork that ends after a failed exec must not end its parent, whose memory this is.
+// Asked whether active or not, for the end may come in a thread that has ended already: the last one to leave by
+// pthread_exit ends the process. But a child of vfork that ends after a failed exec must not end its parent, whose
+// memory this is.
 int FinalStatus(int status) { return arch::Syscall(SYS_getpid) == process ? hooks::Exiting(status) : status; }
 
-// The end of main and exit come to the same list of handlers, and this is one of the last: it was put there before main and before the
-// program's static objects were made. Calling exit from a handler goes on with the rest of the list, with another status.
+// The end of main and exit come to the same list of handlers, and this is one of the last: it was put there before main
+// and before the program's static objects were made. Calling exit from a handler goes on with the rest of the list,
+// with another status.
 void AtExit(int status, void* /*unused*/) {
   const int final_status = FinalStatus(status);
   if (final_status != status) real::exit(final_status);

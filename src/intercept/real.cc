@@ -31,8 +31,8 @@ constinit size_t early_used = 0;
 
 void* Lookup(const char* name) {
 #if defined(__x86_64__)
-  // Two generations of condition variables live in libc; plain lookup is not sure to give the one that programs have been
-  // linked with these twenty years. pthread_cond_clockwait is younger and has one version.
+  // Two generations of condition variables live in libc; plain lookup is not sure to give the one that programs have
+  // been linked with these twenty years. pthread_cond_clockwait is younger and has one version.
   if (StartsWith(name, "pthread_cond_")) {
     if (void* address = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2")) return address;
   }

@@ -7,13 +7,14 @@
 //   }
 //   }
 //
-// defines the exported function pthread_spin_trylock, and real::pthread_spin_trylock, the next one that the dynamic linker knows.
-// The C++ name of the interceptor is another one than its symbol, so it need not agree with what the system's headers promise of the
-// function: noexcept, nonnull, overloads for const.
+// defines the exported function pthread_spin_trylock, and real::pthread_spin_trylock, the next one that the dynamic
+// linker knows. The C++ name of the interceptor is another one than its symbol, so it need not agree with what the
+// system's headers promise of the function: noexcept, nonnull, overloads for const.
 //
-// All real functions are looked up at once, at the first call of any: a lookup takes the dynamic linker's lock, and a thread that
-// meets its first pthread_mutex_unlock while another one waits for it inside dlopen must not. The calls that come before that, from
-// the dynamic linker and from the lookup itself, are for memory only; EarlyBlock serves them.
+// All real functions are looked up at once, at the first call of any: a lookup takes the dynamic linker's lock, and a
+// thread that meets its first pthread_mutex_unlock while another one waits for it inside dlopen must not. The calls
+// that come before that, from the dynamic linker and from the lookup itself, are for memory only; EarlyBlock serves
+// them.
 //
 // In-process rules (hooks.h). Callable from any thread at any time after this library has been relocated.
 #pragma once
@@ -62,8 +63,8 @@ class Function<Result(Arguments...)> : public Symbol {
 // True in the thread that looks up the real functions, while it does.
 bool LookingUp();
 
-// Memory from a small buffer, for the calls that come before the real allocator is known. Zeroed, never reused. `align` is a
-// power of two.
+// Memory from a small buffer, for the calls that come before the real allocator is known. Zeroed, never reused. `align`
+// is a power of two.
 void* EarlyBlock(size_t bytes, size_t align = 16);
 bool IsEarlyBlock(const void* block);
 size_t EarlyBlockSize(const void* block);

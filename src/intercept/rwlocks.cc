@@ -18,8 +18,8 @@ int Lock(hooks::Pc pc, LockMode mode, const Real& real, Rwlock* lock, Rest... re
   return error;
 }
 
-// There is one pthread_rwlock_unlock for both modes. libc tells them apart by who is written down as the writer, and so do we: a
-// writer that is there at all is this thread, or else this thread holds nothing.
+// There is one pthread_rwlock_unlock for both modes. libc tells them apart by who is written down as the writer, and so
+// do we: a writer that is there at all is this thread, or else this thread holds nothing.
 LockMode ModeOfHolder(const Rwlock* lock) {
   return __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) != 0 ? LockMode::kExclusive : LockMode::kShared;
 }

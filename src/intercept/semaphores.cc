@@ -1,7 +1,7 @@
 // Semaphores, named and unnamed: a post is ordered before the waits that it may let through.
 //
-// sem_open, sem_close and sem_unlink are not interposed. All opens of a name in a process give one address, and other threads may
-// go on using it after one close; what is remembered at an address that nobody uses any more does no harm.
+// sem_open, sem_close and sem_unlink are not interposed. All opens of a name in a process give one address, and other
+// threads may go on using it after one close; what is remembered at an address that nobody uses any more does no harm.
 #include <semaphore.h>
 
 #include <ctime>
@@ -36,8 +36,8 @@ REDFLAG_INTERCEPT(int, sem_destroy, sem_t* semaphore) {
   return result;
 }
 
-// Told even if the post then fails: the other order would come too late, and this thread's past may be known too widely but never
-// wrongly.
+// Told even if the post then fails: the other order would come too late, and this thread's past may be known too widely
+// but never wrongly.
 REDFLAG_INTERCEPT(int, sem_post, sem_t* semaphore) {
   if (hooks::Active()) hooks::Release(REDFLAG_CALLER, semaphore);
   return real::sem_post(semaphore);

@@ -1,10 +1,10 @@
 // Functions on bytes and strings: which bytes each reads and writes, told before it does.
 //
-// A comparison or a search reads up to where the standard lets it stop, memcmp all it was given. Bytes past that are not read as far as
-// the language knows, and another thread may write them.
+// A comparison or a search reads up to where the standard lets it stop, memcmp all it was given. Bytes past that are
+// not read as far as the language knows, and another thread may write them.
 //
-// The compiler may put calls of memcpy and its kin anywhere, here as well: no function of this file may do by a loop of its own what
-// its name says.
+// The compiler may put calls of memcpy and its kin anywhere, here as well: no function of this file may do by a loop of
+// its own what its name says.
 #include "intercept/hooks.h"
 #include "intercept/real.h"
 

@@ -1,13 +1,14 @@
 // Threads of pthreads and of C11.
 //
-// Birth. The creator and the child meet before pthread_create returns: the child waits until the creator has told the runtime the
-// child's handle, the creator until the child has begun. So the handle is known before anybody can use it, even if the child ends at
-// once and a third thread gets the same handle; and what the child needs to know can lie on the creator's stack.
+// Birth. The creator and the child meet before pthread_create returns: the child waits until the creator has told the
+// runtime the child's handle, the creator until the child has begun. So the handle is known before anybody can use it,
+// even if the child ends at once and a third thread gets the same handle; and what the child needs to know can lie on
+// the creator's stack.
 //
-// Death. A thread ends by returning, by pthread_exit or by cancellation, and goes on running the program's code while it does: thread
-// locals' destructors, and those of thread-specific data. All three ways lead through the latter, in up to
-// PTHREAD_DESTRUCTOR_ITERATIONS rounds as long as some value is set. A key of ours keeps setting its own value, and the last round is
-// the end.
+// Death. A thread ends by returning, by pthread_exit or by cancellation, and goes on running the program's code while
+// it does: thread locals' destructors, and those of thread-specific data. All three ways lead through the latter, in up
+// to PTHREAD_DESTRUCTOR_ITERATIONS rounds as long as some value is set. A key of ours keeps setting its own value, and
+// the last round is the end.
 //
 // Not interposed: pthread_exit and thrd_exit (see above), pthread_cancel, pthread_kill.
 #include <linux/futex.h>
@@ -38,8 +39,8 @@ void EndOfRound(void* value) {
   if (hooks::Active()) hooks::ThreadEnds();
 }
 
-// Before the first thread is created, so there is one thread that may call this. The first thread's end is watched as well: it can
-// leave by pthread_exit while others go on.
+// Before the first thread is created, so there is one thread that may call this. The first thread's end is watched as
+// well: it can leave by pthread_exit while others go on.
 [[gnu::constructor(101)]] void MakeEndKey() {
   if (end_key_made) return;
   end_key_made = true;

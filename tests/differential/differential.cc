@@ -164,7 +164,8 @@ int Main(int argc, char** argv) {
     }
   }
   if (!understood || subjects.empty() || traces == 0 || jobs == 0) {
-    std::cerr << "usage: differential [--traces N] [--seed S] [--detectors NAME,NAME] [--jobs J] [--no-shrink] [FILE...]\n";
+    std::cerr
+        << "usage: differential [--traces N] [--seed S] [--detectors NAME,NAME] [--jobs J] [--no-shrink] [FILE...]\n";
     return 2;
   }
   for (const std::string& file : files) {

@@ -1,5 +1,6 @@
 #include "collect/collector.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

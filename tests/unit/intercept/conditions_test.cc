@@ -86,7 +86,8 @@ TEST_F(ConditionsTest, AWaitWithoutTheMutexDoesNotGetIt) {
             "Unlocking m exclusive 0");
 }
 
-// libc gives up one level only when a wait begins, so a deeper wait does not let others in; what it says must be right all the same.
+// libc gives up one level only when a wait begins, so a deeper wait does not let others in; what it says must be right
+// all the same.
 TEST_F(ConditionsTest, AllLevelsAreGivenUpAndTakenBack) {
   const timespec past = Past();
   EXPECT_EQ(Told(names,

@@ -8,6 +8,7 @@ namespace redflag {
 
 struct hooks::Child {
   int number;
+  int recording;
 };
 
 namespace fake {
@@ -26,6 +27,7 @@ struct Held {
 
 constinit AtomicMem::Lock lock;
 constinit bool recording = false;
+constinit int recordings = 0;
 constinit bool active = true;
 constinit bool ended = false;
 constinit int exit_status = -1;
@@ -38,6 +40,7 @@ constinit int next_number = 1;
 constinit uint64_t phases = 0;
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local int thread_number = 0;
+[[gnu::tls_model("initial-exec")]] constinit thread_local int thread_recording = 0;
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool thread_ended = false;
 // The places that LeaveFunction leaves.
 [[gnu::tls_model("initial-exec")]] constinit thread_local uintptr_t entered[kEntered] = {};
@@ -73,6 +76,7 @@ template <class... Details>
 void Append(const char* verb, uintptr_t pc, const void* object, Details... details) {
   ScopedLock guard(lock);
   if (!recording || count == kRecords) return;
+  if (thread_number != 0 && thread_recording != recordings) return;  // left over from an earlier one
   Record& record = records[count++];
   record.thread = thread_number;
   record.verb = verb;
@@ -102,6 +106,7 @@ Held& HeldBy(int thread, const void* object) {
 void Start() {
   ScopedLock guard(lock);
   recording = true;
+  ++recordings;
   count = 0;
   next_number = 1;
 }
@@ -174,6 +179,7 @@ Child* ThreadCreating(Pc pc, bool detached) {
   ScopedLock guard(fake::lock);
   Child& child = fake::children[fake::children_used++ % fake::kChildren];
   child.number = fake::recording ? fake::next_number++ : 0;
+  child.recording = fake::recordings;
   return &child;
 }
 void ThreadCreated(Child* child, uintptr_t handle) {
@@ -182,6 +188,7 @@ void ThreadCreated(Child* child, uintptr_t handle) {
 void ThreadNotCreated(Child* child) { Append("ThreadNotCreated", 0, nullptr, int64_t(child->number)); }
 void ThreadBegins(Child* child, uintptr_t handle) {
   fake::thread_number = child->number;
+  fake::thread_recording = child->recording;
   Append("ThreadBegins", 0, reinterpret_cast<const void*>(handle));
 }
 void ThreadEnds() {

@@ -1,5 +1,5 @@
-// A runtime that detects nothing and remembers everything: what the interceptors told, as a list. It is linked with src/intercept/ into
-// a shared library, as the real one is; the tests are programs that use it.
+// A runtime that detects nothing and remembers everything: what the interceptors told, as a list. It is linked with
+// src/intercept/ into a shared library, as the real one is; the tests are programs that use it.
 //
 // In-process rules, but for the size of its tables.
 #pragma once

@@ -1,7 +1,7 @@
+#include <cxxabi.h>
 #include <pthread.h>
 #include <threads.h>
 
-#include <cstdint>
 #include <mutex>
 
 #include "tests/unit/intercept/told.h"
@@ -55,19 +55,15 @@ TEST(OnceTest, C11CallOnceIsToldAlike) {
   EXPECT_EQ(Told({{&flag, "o"}}, call), "Acquire o");
 }
 
-extern "C" int __cxa_guard_acquire(uint64_t*);
-extern "C" void __cxa_guard_release(uint64_t*);
-extern "C" void __cxa_guard_abort(uint64_t*);
-
 TEST(OnceTest, GuardsOfStaticVariablesReleaseAndAcquire) {
-  uint64_t guard = 0;
+  abi::__guard guard = 0;
   EXPECT_EQ(Told({{&guard, "g"}},
                  [&] {
-                   EXPECT_EQ(__cxa_guard_acquire(&guard), 1);
-                   __cxa_guard_abort(&guard);
-                   EXPECT_EQ(__cxa_guard_acquire(&guard), 1);
-                   __cxa_guard_release(&guard);
-                   EXPECT_EQ(__cxa_guard_acquire(&guard), 0);
+                   EXPECT_EQ(abi::__cxa_guard_acquire(&guard), 1);
+                   abi::__cxa_guard_abort(&guard);
+                   EXPECT_EQ(abi::__cxa_guard_acquire(&guard), 1);
+                   abi::__cxa_guard_release(&guard);
+                   EXPECT_EQ(abi::__cxa_guard_acquire(&guard), 0);
                  }),
             "Acquire g; Release g; Acquire g; Release g; Acquire g");
 }

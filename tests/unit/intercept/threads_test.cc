@@ -23,13 +23,12 @@ struct Lives {
 };
 template <class Then>
 Lives Live(void* (*routine)(void*), Then then, void* argument = nullptr) {
-  Names names;
   fake::Start();
   pthread_t thread;
   EXPECT_EQ(pthread_create(&thread, nullptr, routine, argument), 0);
-  names[Handle(thread)] = "t";
   then(thread);
   fake::Stop();
+  const Names names{{Handle(thread), "t"}};
   return {.creator = Recorded(names, 0), .child = Recorded(names, 1)};
 }
 
@@ -230,13 +229,12 @@ TEST(ThreadsTest, NothingIsToldWhileTheRuntimeIsNotActive) {
 
 template <class Then>
 Lives LiveC11(thrd_start_t routine, Then then) {
-  Names names;
   fake::Start();
   thrd_t thread;
   EXPECT_EQ(thrd_create(&thread, routine, nullptr), thrd_success);
-  names[Handle(thread)] = "t";
   then(thread);
   fake::Stop();
+  const Names names{{Handle(thread), "t"}};
   return {.creator = Recorded(names, 0), .child = Recorded(names, 1)};
 }
 

@@ -2,9 +2,9 @@
 //
 //   EXPECT_EQ(Told({{&mutex, "m"}}, [&] { pthread_mutex_lock(&mutex); }), "Locked m exclusive 1");
 //
-// Events are separated by "; ". An object without a name is "?", no object is nothing. What libraries make the interceptors tell (libc
-// allocates for a new thread, the unwinder compares strings) is left out; so an interceptor that does not say the place in the test
-// program that called it is missed in its test.
+// Events are separated by "; ". An object without a name is "?", no object is nothing. What libraries make the
+// interceptors tell (libc allocates for a new thread, the unwinder compares strings) is left out; so an interceptor
+// that does not say the place in the test program that called it is missed in its test.
 #pragma once
 
 #include <gtest/gtest.h>
