@@ -146,9 +146,9 @@ std::vector<std::string> Instrumented(CompilerFamily family, const std::vector<s
     }
     if (job.links) {
       out.push_back("-L" + runtime.string());
-      out.emplace_back("-Wl,--no-as-needed");
+      out.emplace_back("-Wl,--push-state,--no-as-needed");
       out.emplace_back("-lredflag_rt");
-      out.emplace_back("-Wl,--as-needed");
+      out.emplace_back("-Wl,--pop-state");
     }
   }
   if (job.links) out.push_back("-Wl,-rpath," + runtime.string());

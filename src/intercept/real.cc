@@ -58,7 +58,7 @@ void Symbol::Find() { __atomic_store_n(&address_, Lookup(name_), __ATOMIC_RELAXE
 void* Symbol::FirstUse() const {
   FindAll();
   // A program that calls a function which libc does not have could not have been linked without this library.
-  REDFLAG_CHECK(found());
+  if (!found()) CheckFailed(name_, __FILE__, __LINE__);
   return address_;
 }
 

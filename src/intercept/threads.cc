@@ -72,6 +72,16 @@ void Await(const uint32_t* stage, Stage wanted) {
   }
 }
 
+// The stack is memory that another thread may have had: it has no past.
+void TellOfStack() {
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
+  void* stack = nullptr;
+  size_t bytes = 0;
+  if (pthread_attr_getstack(&attributes, &stack, &bytes) == 0) hooks::Mapped(REDFLAG_CALLER, stack, bytes);
+  pthread_attr_destroy(&attributes);
+}
+
 template <class Result>
 Result Run(void* argument) {
   auto& start = *static_cast<Start<Result>*>(argument);
@@ -79,6 +89,7 @@ Result Run(void* argument) {
   const auto routine = start.routine;
   void* const routine_argument = start.argument;
   hooks::ThreadBegins(start.child, pthread_self());
+  TellOfStack();
   EndsIn(PTHREAD_DESTRUCTOR_ITERATIONS);
   Reach(&start.stage, kBegun);  // start is gone from here on
   return routine(routine_argument);

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/memfd.h>
-#include <linux/wait.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
+
+#include <cerrno>
 
 #include "base/arch.h"
 #include "base/hash_map.h"
@@ -70,6 +72,7 @@ class Emitter {
   uint32_t key_count_ = 0;
   uint8_t told_threads_[1u << 16] = {};  // by thread id; later ones are told again and again
   Message message_;
+  LockLog::Entry entry_;  // the locks of an earlier access
 };
 
 constinit Emitter emitter;
@@ -150,11 +153,16 @@ bool Emitter::StartHelper() {
   static char no_color[8];
   const char* environment[] = {GetEnvironment("NO_COLOR", no_color, sizeof no_color) ? "NO_COLOR=1" : nullptr, nullptr};
 
-  const int64_t child = arch::Syscall(SYS_clone, 0, 0, 0, 0, 0);
-  if (child < 0) return false;
+  // As fork() does it, or debuggers take the child for a thread. The program has no children yet whose end it could miss.
+  uint64_t child_signal = uint64_t{1} << (SIGCHLD - 1);
+  uint64_t mask_before = 0;
+  arch::Syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<int64_t>(&child_signal),
+                reinterpret_cast<int64_t>(&mask_before), sizeof mask_before);
+  const int64_t child = arch::Syscall(SYS_clone, SIGCHLD);
   if (child == 0) {
     arch::Syscall(SYS_setsid);
-    const int64_t grandchild = arch::Syscall(SYS_clone, 0, 0, 0, 0, 0);
+    arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
+    const int64_t grandchild = arch::Syscall(SYS_clone, SIGCHLD);
     if (grandchild == 0) {
       arch::Syscall(SYS_execve, reinterpret_cast<int64_t>(command), reinterpret_cast<int64_t>(arguments),
                     reinterpret_cast<int64_t>(environment));
@@ -163,11 +171,15 @@ bool Emitter::StartHelper() {
     }
     arch::Syscall(SYS_exit_group, 0);
   }
-  int64_t waited = 0;
-  do {
-    waited = arch::Syscall(SYS_wait4, child, 0, __WALL, 0);
-  } while (waited == -4 /* EINTR */);
-  return true;
+  if (child > 0) {
+    while (arch::Syscall(SYS_wait4, child) == -EINTR) {
+    }
+    timespec at_once = {};
+    arch::Syscall(SYS_rt_sigtimedwait, reinterpret_cast<int64_t>(&child_signal), 0, reinterpret_cast<int64_t>(&at_once),
+                  sizeof child_signal);
+  }
+  arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
+  return child > 0;
 }
 
 void Emitter::OpenStatus() {
@@ -294,13 +306,12 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
                                            : AccessOrigin::kProgram;
   head.flags = flag == PlaceFlag::kVptr ? wire::kVptr : uint16_t{0};
 
-  static LockLog::Entry entry;
-  const HeldAt* locks = entry.locks;
+  const HeldAt* locks = entry_.locks;
   if (is_reporting) {
     locks = reporting.locks.begin();
     head.lock_count = static_cast<uint32_t>(reporting.locks.size());
-  } else if (runtime.LogOf(SlotOf(Epoch{access.label})).Find(TimeOf(Epoch{access.label}), entry)) {
-    head.lock_count = entry.count < LockLog::kMaxLocks ? entry.count : LockLog::kMaxLocks;
+  } else if (runtime.LogOf(SlotOf(Epoch{access.label})).Find(TimeOf(Epoch{access.label}), entry_)) {
+    head.lock_count = entry_.count < LockLog::kMaxLocks ? entry_.count : LockLog::kMaxLocks;
   } else {
     head.lock_count = 0;
   }

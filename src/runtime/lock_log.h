@@ -31,7 +31,7 @@ class LockLog {
     Time since = kNever;
     uint32_t count = 0;  // may exceed kMaxLocks
     uint32_t reserved = 0;
-    HeldAt locks[kMaxLocks];
+    HeldAt locks[kMaxLocks] = {};
   };
 
   void Add(Time since, const HeldAt* locks, uint32_t count) {

@@ -113,6 +113,11 @@ void Runtime::EndOf(Thread* thread) {
 }
 
 void Runtime::End(Thread* thread) {
+  // A robust mutex passes to somebody else when its owner dies. Others that are still held can't be taken any more.
+  while (!thread->locks.empty()) {
+    const HeldAt held = thread->locks[thread->locks.size() - 1];
+    Unlock(*thread, held.address, held.mode, true);
+  }
   EndOf(thread);
   local =
       Local{.tag = 0, .cells = unknown_cell, .fold = 0, .top = nullptr, .limit = nullptr, .thread = nullptr, .home = 0};
