@@ -25,9 +25,7 @@
 namespace {
 
 constexpr int kClients = 64;
-constexpr uint64_t kKeysPerClient = 128;
-constexpr uint64_t kBatch = 16;   // operations of one client in a row
-constexpr uint64_t kPhase = 512;  // operations of a client between growing and shrinking
+constexpr uint64_t kBatch = 16;  // operations of one client in a row
 constexpr size_t kFanout = 64;
 constexpr size_t kThin = kFanout / 3;
 
@@ -43,7 +41,7 @@ struct Record {
     return checksum.Value();
   }
 
-  std::array<uint64_t, 32> words;
+  std::array<uint64_t, 16> words;
 };
 
 // Entries in the order of their keys. In a leaf (level 0) each has a record; above, each has a child, which holds the
@@ -55,7 +53,6 @@ struct Node {
   };
 
   explicit Node(size_t level_of_node) : level(level_of_node) {}
-
   bool full() const { return count == kFanout; }
 
   // The first entry that is not less than the key.
@@ -63,7 +60,6 @@ struct Node {
     return static_cast<size_t>(std::lower_bound(keys.begin(), keys.begin() + count, key) - keys.begin());
   }
   bool HasAt(size_t index, uint64_t key) const { return index < count && keys[index] == key; }
-
   size_t ChildIndex(uint64_t key) const {
     return static_cast<size_t>(std::upper_bound(keys.begin() + 1, keys.begin() + count, key) - keys.begin()) - 1;
   }
@@ -232,7 +228,6 @@ class BTree {
     Node* const right = parent->contents[left_index + 1].child;
     std::unique_lock left_lock(left->lock), right_lock(right->lock);
     if (left->count >= kThin && right->count >= kThin) return;
-
     const size_t total = left->count + right->count;
     if (total > kFanout * 3 / 4) {
       left->Even(right, total / 2);
@@ -272,11 +267,10 @@ class Compressor {
   }
 
   void Finish() {
-    {
-      const std::lock_guard lock(mutex_);
-      finished_ = true;
-      wake_.notify_one();
-    }
+    std::unique_lock lock(mutex_);
+    finished_ = true;
+    wake_.notify_one();
+    lock.unlock();
     thread_.join();
   }
 
@@ -304,32 +298,28 @@ class Compressor {
 
 class Client {
  public:
-  Client(BTree* tree, Compressor* compressor, uint64_t number)
-      : tree_(tree), compressor_(compressor), number_(number), random_(number) {}
+  Client(BTree* tree, Compressor* compressor, uint64_t number, uint64_t keys)
+      : tree_(tree), compressor_(compressor), number_(number), keys_(keys), random_(number) {}
 
   void RunOne() {
-    const bool growing = done_++ / kPhase % 2 == 0;
-    const uint64_t key = random_.Below(kKeysPerClient) * kClients + number_;
+    const bool growing = done_++ / (4 * keys_) % 2 == 0;
+    const uint64_t key = random_.Below(keys_) * kClients + number_;
     const uint64_t choice = random_.Below(100);
-    if (choice < 40)
+    if (choice < 40) {
       results_.Add(tree_->Find(key));
-    else if ((choice < 90) == growing)
+    } else if ((choice < 90) == growing) {
       results_.Add(uint64_t{tree_->Insert(key, std::make_unique<Record>(random_.Next()))});
-    else
-      Erase(key);
+    } else if (const BTree::Erased erased = tree_->Erase(key); erased.record != nullptr) {
+      results_.Add(erased.record->Digest());
+      if (erased.thin) compressor_->Notify(key);
+    }
   }
   uint64_t digest() const { return results_.Value(); }
 
  private:
-  void Erase(uint64_t key) {
-    const BTree::Erased erased = tree_->Erase(key);
-    if (erased.record != nullptr) results_.Add(erased.record->Digest());
-    if (erased.thin) compressor_->Notify(key);
-  }
-
   BTree* const tree_;
   Compressor* const compressor_;
-  const uint64_t number_;
+  const uint64_t number_, keys_;
   workload::Random random_;
   uint64_t done_ = 0;
   workload::Checksum results_;
@@ -339,13 +329,14 @@ class Client {
 
 int main(int argc, char** argv) {
   const workload::Options options = workload::Parse(argc, argv, {.threads = 4, .size = 2'000'000});
+  const uint64_t keys = 16 + options.size / 4096;  // of each client
   BTree tree;
   Compressor compressor(&tree);
   std::vector<uint64_t> digests(options.threads);
   workload::InParallel(options.threads, [&](int thread) {
     const workload::Range own = workload::ShareOf(kClients, thread, options.threads);
     std::vector<Client> clients;
-    for (uint64_t number = own.begin; number < own.end; ++number) clients.emplace_back(&tree, &compressor, number);
+    for (uint64_t i = own.begin; i < own.end; ++i) clients.emplace_back(&tree, &compressor, i, keys);
     const uint64_t rounds = options.size / (kClients * kBatch) + 1;
     for (uint64_t round = 0; round < rounds; ++round)
       for (Client& client : clients)
@@ -353,7 +344,6 @@ int main(int argc, char** argv) {
     for (const Client& client : clients) digests[thread] += client.digest();
   });
   compressor.Finish();
-
   uint64_t checksum = tree.Finish();
   for (const uint64_t digest : digests) checksum += digest;
   return workload::Finish("btree", checksum);

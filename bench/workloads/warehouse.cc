@@ -24,7 +24,7 @@ constexpr uint64_t kWarehouses = 64;
 constexpr uint64_t kDistricts = 5;
 constexpr uint64_t kCustomers = 24;
 constexpr uint64_t kItems = 200;
-constexpr uint64_t kRecentOrders = 20;
+constexpr uint64_t kRecentOrders = 5;
 constexpr int64_t kRestock = 100;
 constexpr uint64_t kBatch = 8;  // transactions of one terminal in a row
 

@@ -20,16 +20,15 @@ import xml.etree.ElementTree
 from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-HARNESS = ROOT / "bench" / "harness"
-sys.path.insert(0, str(HARNESS))
+sys.path.insert(0, str(ROOT))
 
-from model import Tool, Toolchain  # noqa: E402
-from quality import generator, heatmap, judge, report, run, session  # noqa: E402
-from quality.generator import Part  # noqa: E402
-from quality.ledger import Ledger, Record  # noqa: E402
-from quality.pattern import GROUPS  # noqa: E402
-from quality.patterns import PATTERNS  # noqa: E402
-from quality.tally import by_name, tally  # noqa: E402
+from bench.harness.model import Tool, Toolchain  # noqa: E402
+from bench.harness.quality import generator, heatmap, judge, report, run, session  # noqa: E402
+from bench.harness.quality.generator import Part  # noqa: E402
+from bench.harness.quality.ledger import Ledger, Record  # noqa: E402
+from bench.harness.quality.pattern import GROUPS  # noqa: E402
+from bench.harness.quality.patterns import PATTERNS  # noqa: E402
+from bench.harness.quality.tally import by_name, tally  # noqa: E402
 
 # What the recorded outputs below are of. The lines matter.
 SAMPLE = """\
@@ -176,7 +175,7 @@ class Programs(unittest.TestCase):
         self.assertTrue(any(other[p.name] != p.text for p in self.programs if p.name in other))
 
     def test_hashing_of_strings_has_no_say(self):
-        code = f"import sys; sys.path.insert(0, {str(HARNESS)!r}); from quality import generator as g, build\n"
+        code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from bench.harness.quality import generator as g, build\n"
         code += "print(build.digest(*(p.text for p in g.all_programs(1, 4, 7))))"
         texts = {
             subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, text=True,
@@ -236,7 +235,7 @@ class Programs(unittest.TestCase):
             builder = run.Builder(folder, folder / "cache")
             native = Toolchain("gcc", "gcc-12", "g++-12", ("-O1",))
             binary = builder.binary(program, native)
-            with mock.patch("quality.build.subprocess.run", side_effect=AssertionError("built twice")):
+            with mock.patch("bench.harness.quality.build.subprocess.run", side_effect=AssertionError("built twice")):
                 self.assertEqual(builder.binary(program, native), binary)
             outputs = [subprocess.run([binary, str(seed)], capture_output=True, text=True, timeout=20) for seed in range(24)]
         self.assertEqual({o.returncode for o in outputs}, {0})
@@ -381,9 +380,9 @@ class Sessions(unittest.TestCase):
     def test_after_a_kill_nothing_is_lost_and_nothing_repeated(self):
         code = f"""
             import sys
-            sys.path[:0] = [{str(HARNESS)!r}, {str(pathlib.Path(__file__).parent)!r}]
-            from model import Tool, Toolchain
-            from quality import run
+            sys.path.insert(0, {str(ROOT)!r})
+            from bench.harness.model import Tool, Toolchain
+            from bench.harness.quality import run
             chain = Toolchain("fake", "cc", {str(self.compiler)!r}, ())
             tools = [Tool("quick", "Quick", chain, "quick", report="WARNING: ThreadSanitizer")]
             sys.exit(run.main(["--quick", "--runs", "30", "--only", "counter-1-racy", "--out", {str(self.out)!r}], tools))

@@ -65,7 +65,7 @@ WORKLOADS: list[Workload] = [
         "btree",
         title="B-tree, a reader-writer lock per node",
         origin=f"{_RACETRACK}: Boxwood",
-        sizes=_sizes(2_400_000, 480_000, 140_000),
+        sizes=_sizes(2_000_000, 500_000, 120_000),
         quick=True,
     ),
     program(
@@ -80,7 +80,7 @@ WORKLOADS: list[Workload] = [
         "warehouse",
         title="orders and payments in warehouses, ordered locks",
         origin=f"{_RACETRACK}: SpecJBB",
-        sizes=_sizes(600_000, 120_000, 36_000),
+        sizes=_sizes(700_000, 140_000, 32_000),
         quick=True,
     ),
     program(

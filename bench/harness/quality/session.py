@@ -166,6 +166,7 @@ class Session:
             return
         output = execute(task.tool, binary, _SEEDS_APART * self._seed + task.run)
         symbols = self._symbols.setdefault(binary, Symbols(binary))
+        symbols.learn(output.stderr)
         record = judged(task, output, judge.Resolver(task.program.file, binary.name, symbols.lookup))
         self._ledger.add(record)
         if record.false or record.unread or not record.ended:

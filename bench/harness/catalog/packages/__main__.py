@@ -62,7 +62,7 @@ class Run:
                         command.client(process.pid)
                     except Exception as error:
                         problem = error
-                    process.terminate()
+                    os.kill(process.pid, signal.SIGTERM)  # unlike terminate(), leaves it to be waited for
                 _, status, usage = os.wait4(process.pid, 0)
             except BaseException:
                 os.killpg(process.pid, signal.SIGKILL)

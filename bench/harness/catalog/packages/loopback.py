@@ -10,7 +10,7 @@ from .places import PackageError
 
 HOST = "127.0.0.1"
 START_SECONDS = 60
-LOAD_SECONDS = 300
+LOAD_SECONDS = 500
 
 
 def free_port() -> int:

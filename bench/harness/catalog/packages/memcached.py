@@ -8,6 +8,7 @@ import hashlib
 import os
 import pathlib
 import pwd
+import resource
 
 from ...model import FULL, QUICK, SMALL, Command, Toolchain, Workload
 from . import building, loopback
@@ -15,7 +16,7 @@ from .building import Build
 from .loopback import Connection, Deadline
 from .places import PackageError
 
-ROUNDS = {FULL: 1200, QUICK: 200, SMALL: 50}  # in each, every connection gets one batch of requests
+ROUNDS = {FULL: 1200, QUICK: 200, SMALL: 30}  # in each, every connection gets one batch of requests
 CONNECTIONS = 8
 KEYS = 16  # of a connection, written and read in each batch
 COMMON = 16  # keys that every batch reads
@@ -48,12 +49,18 @@ def build(toolchain: Toolchain, folder: pathlib.Path) -> None:
 
 def command(folder: pathlib.Path, scale: str, threads: int) -> Command:
     port = loopback.free_port()
-    options = {"-l": loopback.HOST, "-p": port, "-U": 0, "-t": threads, "-m": 64, "-c": 64}
+    options = {"-l": loopback.HOST, "-p": port, "-U": 0, "-t": threads, "-m": 64, "-c": most_connections()}
     if os.geteuid() == 0:
         options["-u"] = pwd.getpwuid(0).pw_name  # it wants to be told that this is meant
     load = Load(port, ROUNDS[scale])
     argv = (str(folder / "memcached"), *(str(word) for option in options.items() for word in option))
     return Command(argv=argv, client=load.run, check=load.check)
+
+
+def most_connections() -> int:
+    """As many as there may be open files, to which memcached sets its limits: Valgrind, which needs 12, refuses any other."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return min(soft, hard - 12, 1 << 20)
 
 
 class Load:

@@ -17,7 +17,7 @@ def recipe(build: Build) -> None:
     source = build.unpack("x264")
     absent = ("asm", "opencl", "avs", "swscale", "lavf", "ffms", "gpac", "lsmash", "bashcompletion")
     # Its own -O3 -ffast-math come before CFLAGS: of the two, the digest can't bear the second.
-    build.configure(source, *(f"--disable-{feature}" for feature in absent), CFLAGS=f"{build.flags} -fno-fast-math")
+    build.configure(source, "--bit-depth=8", *(f"--disable-{feature}" for feature in absent), CFLAGS=f"{build.flags} -fno-fast-math")
     build.make(source, "x264")
     build.keep(source / "x264")
 

@@ -182,14 +182,12 @@ std::mutex mu;
 
 void PoolThread() {
   std::packaged_task<void()> task;
-  const bool taken = Await([&task] {
+  {
     std::lock_guard lock(mu);
-    if (tasks.empty()) return false;
     task = std::move(tasks.front());
     tasks.pop_front();
-    return true;
-  });
-  if (taken) task();
+  }
+  task();
 }
 
 void Compute() {
@@ -197,15 +195,15 @@ void Compute() {
 }
 
 void Run(std::uint64_t) {
-  std::thread pool = Spawn(PoolThread);
   std::packaged_task<void()> task(Compute);
   std::future<void> future = task.get_future();
   {
     std::lock_guard lock(mu);
     tasks.push_back(std::move(task));
   }
+  std::thread pool = Spawn(PoolThread);
 -|  Pause($delay);
-+|  future.wait_for(std::chrono::seconds(60));
++|  future.wait();
   Use(result);  //@
   pool.join();
 }

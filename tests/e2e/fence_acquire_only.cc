@@ -1,0 +1,25 @@
+// Release store, read by a relaxed load before an acquire fence ([atomics.fences]/4).
+// NORACE
+#include <pthread.h>
+
+#include <atomic>
+
+#include "invisible.h"
+
+std::atomic<int> flag;
+int payload;
+
+void* Sender(void*) {
+  payload = 42;
+  flag.store(1, std::memory_order_release);
+  return nullptr;
+}
+
+int main() {
+  pthread_t thread;
+  pthread_create(&thread, nullptr, Sender, nullptr);
+  while (flag.load(std::memory_order_relaxed) == 0) usleep(100);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  ++payload;
+  pthread_join(thread, nullptr);
+}

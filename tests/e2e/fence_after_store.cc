@@ -1,0 +1,27 @@
+// The release fence comes after the store that is read: it releases nothing through it.
+#include <pthread.h>
+
+#include <atomic>
+
+#include "invisible.h"
+
+std::atomic<int> flag;
+int payload;
+
+void* Sender(void*) {
+  payload = 42;  // RACE(payload) CHAIN(payload): Sender
+  flag.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  Arrive();
+  return nullptr;
+}
+
+int main() {
+  pthread_t thread;
+  pthread_create(&thread, nullptr, Sender, nullptr);
+  Await(1);
+  if (flag.load(std::memory_order_relaxed) != 1) abort();
+  std::atomic_thread_fence(std::memory_order_acquire);
+  USE(payload);  // RACE(payload) CHAIN(payload): main
+  pthread_join(thread, nullptr);
+}

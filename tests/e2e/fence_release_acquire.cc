@@ -1,0 +1,26 @@
+// Release fence before a relaxed store, relaxed load before an acquire fence ([atomics.fences]/2).
+// NORACE
+#include <pthread.h>
+
+#include <atomic>
+
+#include "invisible.h"
+
+std::atomic<int> flag;
+int payload;
+
+void* Sender(void*) {
+  payload = 42;
+  std::atomic_thread_fence(std::memory_order_release);
+  flag.store(1, std::memory_order_relaxed);
+  return nullptr;
+}
+
+int main() {
+  pthread_t thread;
+  pthread_create(&thread, nullptr, Sender, nullptr);
+  while (flag.load(std::memory_order_relaxed) == 0) usleep(100);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  ++payload;
+  pthread_join(thread, nullptr);
+}

@@ -1,0 +1,5 @@
+int state[16];
+
+extern "C" void PlainWrite(int value) {
+  for (int& word : state) word = value;
+}

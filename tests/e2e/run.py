@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+"""Builds and runs every program of this folder, and compares what was reported with what its comments expect.
+
+  run.py --redflag build/release/bin/redflag                     everything: 3 compilers x 2 levels
+  run.py --redflag build/release/bin/redflag --rotate            each program once, the combination chosen by its name
+  run.py --redflag ... --only mutex_ --compilers g++-12 --opts O2
+
+Comments of a program:
+  // RACE(name)                   on the two lines that race, or on the one that races with itself; a line may have several
+  // CHAIN(name): f < g < main    the functions of the program on the stack of that access, innermost first: all of them, the
+                                  inlined ones too, up to main or where the thread starts. Behind the mark, or alone on a line
+                                  before it. Several: any of them. A lambda is called lambda; Down*5 is five calls.
+  // NORACE                       nothing may be reported
+  // STD: c++20                   if not c++17 (C: c11)
+  // FLAGS: -pthread              more flags for the compiler
+  // LIBRARY: lib/x.cc            an instrumented shared library, linked with the program
+  // PLUGIN: lib/x.cc             the same, but not linked: its path is the program's first argument
+  // SKIP: clang++-14 (reason)    a compiler that can't build it
+Marks in a library's source count for the programs that name it.
+
+Each side of a report is the innermost frame in a file of the program: a race inside a header of the standard library is
+one on the line that called it. Reports are compared as a set of unordered pairs of file:line.
+
+known.txt lists what fails today: `program [compiler] [level]: reason`. Such a run may not pass unnoticed.
+"""
+
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import hashlib
+import itertools
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import threading
+
+HERE = pathlib.Path(__file__).resolve().parent
+COMPILERS = ("g++-12", "clang++-14", "clang++-19")
+LEVELS = ("O0", "O2")
+BUILD_SECONDS = 300
+RUN_SECONDS = 120
+REPORTED = 66
+LONGEST_LINE = 400
+C_COMPILER = {"g++": "gcc", "clang++": "clang"}
+
+MARK = re.compile(r"\bRACE\((\w+)\)")
+CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
+DIRECTIVE = re.compile(r"^// (STD|FLAGS|LIBRARY|PLUGIN|SKIP): *(.*)$")
+
+
+@dataclasses.dataclass
+class Program:
+    """What the comments of one program say."""
+    path: pathlib.Path
+    silent: bool = False
+    marks: dict = dataclasses.field(default_factory=dict)   # race -> ["file:line"]
+    chains: dict = dataclasses.field(default_factory=dict)  # (race, "file:line") -> [(function, ...)]
+    directives: dict = dataclasses.field(default_factory=dict)
+    mistakes: list = dataclasses.field(default_factory=list)
+
+    @property
+    def name(self):
+        return self.path.stem
+
+    def values(self, directive):
+        return self.directives.get(directive, [])
+
+    @property
+    def sources(self):
+        return [self.path] + [HERE / name for kind in ("LIBRARY", "PLUGIN") for name in self.values(kind)]
+
+    def expected(self):
+        """race -> the pair of places."""
+        return {race: tuple(sorted((places * 2)[:2])) for race, places in self.marks.items()}
+
+
+def expand(chain):
+    """`Leaf < Down*2 < main` -> (Leaf, Down, Down, main)."""
+    names = (word.strip().partition("*") for word in chain.split("<"))
+    return tuple(name for name, _, times in names for _ in range(int(times or 1)))
+
+
+def read_marks(program, path):
+    waiting = {}  # chains that stood alone on a line, for the next mark
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        code, _, comment = line.partition("//")
+        place = f"{path.name}:{number}"
+        for race, chain in CHAIN.findall(comment):
+            waiting.setdefault(race, []).append(expand(chain))
+        if not code.strip():
+            if match := DIRECTIVE.match(line):
+                program.directives.setdefault(match[1], []).append(match[2])
+            if comment.strip() == "NORACE":
+                program.silent = True
+            continue
+        for race in MARK.findall(comment):
+            program.marks.setdefault(race, []).append(place)
+            program.chains[race, place] = waiting.pop(race, [])
+    program.mistakes += [f"{path.name}: a chain of {race} without its mark" for race in waiting]
+
+
+def read_program(path):
+    program = Program(path)
+    read_marks(program, path)
+    for source in program.sources[1:]:
+        read_marks(program, source)
+    if program.silent == bool(program.marks):
+        program.mistakes.append("needs either NORACE or marks")
+    for race, places in program.marks.items():
+        if len(places) > 2:
+            program.mistakes.append(f"RACE({race}) is on {len(places)} lines: name each pair")
+    program.mistakes += [f"no CHAIN({race}) for {place}" for (race, place), chains in program.chains.items() if not chains]
+    return program
+
+
+def simple_name(function):
+    """`void ns::Box<int>::Put(int) const [clone .cold]` -> Put; a lambda's call operator -> lambda."""
+    name = re.sub(r"\[(clone|abi)[^\]]*\]", "", function)
+    name = name.replace("operator()", "lambda").replace("(anonymous namespace)", "").replace("{lambda(", "(")
+    depth = 0
+    kept = []
+    for letter in name:
+        if letter in "<({":
+            depth += 1
+        elif letter in ">)}":
+            depth -= 1
+        elif depth == 0:
+            kept.append(letter)
+    name = re.sub(r" (const|volatile|&&?|noexcept)\b", "", "".join(kept)).strip()
+    return re.split(r"::|[ *&]", name)[-1].split(".")[0]
+
+
+class Side:
+    """One access of a report, as far as it is in files of the program."""
+
+    def __init__(self, access, files):
+        own = [f for f in access["stack"] if os.path.basename(f.get("file", "")) in files]
+        self.place = f"{os.path.basename(own[0]['file'])}:{own[0]['line']}" if own else "nowhere"
+        self.chain = tuple(simple_name(f.get("function", "?")) for f in own)
+        self.truncated = access.get("stack_truncated", False)
+        self.stack = access["stack"]
+
+    def __str__(self):
+        frames = (f"{f.get('function', '?')} {os.path.basename(f.get('file', ''))}:{f.get('line')}"
+                  f"{' (inlined)' if f.get('inlined') else ''}" for f in self.stack)
+        return " < ".join(frames)
+
+
+def compare(program, status, report_path, output):
+    """-> what is wrong, as lines."""
+    wrong = []
+    lines = [json.loads(line) for line in report_path.read_text().splitlines()] if report_path.exists() else []
+    reports = [line for line in lines if line["kind"] == "data-race"]
+    summaries = [line for line in lines if line["kind"] == "summary"]
+    expected_status = 0 if program.silent else REPORTED
+    if status != expected_status:
+        wrong.append(f"exit status {status}, expected {expected_status}")
+        wrong += [f"  {line}" for line in output.splitlines()[-3:] if status not in (0, REPORTED)]
+    if any(not summary.get("orderly") for summary in summaries) or (reports and not summaries):
+        wrong.append("the program did not end in good order")
+        wrong += [f"  {line}" for line in output.splitlines() if "redflag:" in line][-3:]
+
+    files = {source.name for source in program.sources} | {"invisible.h"}
+    seen = {}
+    for report in reports:
+        access = Side(report["access"], files)
+        for earlier in report["earlier"]:
+            pair = sorted((access, Side(earlier, files)), key=lambda side: side.place)
+            seen.setdefault(tuple(side.place for side in pair), []).append(pair)
+        if not report["earlier"]:
+            wrong.append(f"a report with one side only: {access}")
+    expected = program.expected()
+    for race, places in expected.items():
+        if places not in seen:
+            wrong.append(f"RACE({race}) {places[0]} and {places[1]}: not reported")
+    for places, pairs in seen.items():
+        races = [race for race, wanted in expected.items() if wanted == places]
+        if not races:
+            wrong.append(f"not expected: {places[0]} and {places[1]}")
+            wrong += [f"  {side}" for side in pairs[0]]
+        for pair, race in itertools.product(pairs, races):
+            for side in pair:
+                wanted = program.chains[race, side.place]
+                if side.chain not in wanted or side.truncated:
+                    wrong.append(f"RACE({race}) {side.place}: expected the chain {' or '.join(map(' < '.join, wanted))}")
+                    wrong.append(f"  came {' < '.join(side.chain)}{' (truncated)' if side.truncated else ''}")
+                    wrong.append(f"  from {side}")
+    return list(dict.fromkeys(wrong))
+
+
+class Builder:
+    """Builds in build/e2e, once for each content of sources, compiler, flags and the redflag installation."""
+
+    def __init__(self, redflag, folder):
+        self.redflag = redflag
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        parts = [redflag, *sorted((redflag.parent.parent / "lib" / "redflag").rglob("*.so")), *sorted(HERE.rglob("*.h"))]
+        self.base = hashlib.sha256(b"".join(part.read_bytes() for part in parts) + str(redflag).encode()).hexdigest()
+        self.lock = threading.Lock()
+        self.locks = {}
+
+    def compile(self, source, compiler, level, std, flags, libraries=(), shared=False):
+        """-> path of the program or library; raises CalledProcessError with the compiler's words."""
+        is_c = source.suffix == ".c"
+        if is_c:
+            name, dash, version = compiler.partition("-")
+            compiler = C_COMPILER.get(name, "cc") + dash + version
+        command = [str(self.redflag), "cc" if is_c else "c++", f"-std={std or ('gnu11' if is_c else 'c++17')}", "-g", f"-{level}",
+                   "-Wall", "-Wextra", *flags, str(source)]
+        if shared:
+            command += ["-shared", "-fPIC"]
+        for library in libraries:
+            command += [str(library), f"-Wl,-rpath,{library.parent}"]
+        key = hashlib.sha256((self.base + compiler + repr(command)).encode() + source.read_bytes()).hexdigest()[:16]
+        stem, suffix = f"{source.stem}-{compiler}-{level}-", ".so" if shared else ""
+        out = self.folder / (stem + key + suffix)
+        with self.lock:
+            own = self.locks.setdefault(out, threading.Lock())
+        with own:
+            if not out.exists():
+                new = out.with_name(f"{out.name}.{os.getpid()}.new")
+                environment = os.environ | {"REDFLAG_CC" if is_c else "REDFLAG_CXX": compiler}
+                subprocess.run(command + ["-o", str(new), "-pthread"], env=environment, check=True, timeout=BUILD_SECONDS,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                for old in self.folder.glob(stem + "?" * len(key) + suffix):
+                    old.unlink()
+                new.rename(out)
+        return out
+
+
+def run_one(program, builder, compiler, level, keep):
+    """-> what is wrong, as lines."""
+    std = (program.values("STD") or [""])[0]
+    flags = " ".join(program.values("FLAGS")).split()
+    try:
+        libraries, plugins = ([builder.compile(HERE / name, compiler, level, std if name.endswith(".cc") else "", [], shared=True)
+                               for name in program.values(kind)] for kind in ("LIBRARY", "PLUGIN"))
+        binary = builder.compile(program.path, compiler, level, std, flags, libraries)
+    except subprocess.CalledProcessError as error:
+        return ["does not build:"] + [f"  {line}" for line in error.stdout.splitlines()[:15]]
+    except subprocess.TimeoutExpired:
+        return [f"the compiler took more than {BUILD_SECONDS} s"]
+    report = binary.with_name(f"{binary.name}.{os.getpid()}.json")
+    report.unlink(missing_ok=True)
+    command = ["timeout", str(RUN_SECONDS), str(builder.redflag), "run", "--json", str(report), str(binary), *map(str, plugins)]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("REDFLAG_")}
+    done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace", check=False)
+    wrong = compare(program, done.returncode, report, done.stdout)
+    if keep:
+        wrong = wrong and wrong + [f"  kept: {report}"]
+    else:
+        report.unlink(missing_ok=True)
+    return wrong
+
+
+def read_known(path):
+    """-> [(program, compiler or None, level or None, reason)]"""
+    known = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        if line.strip() and not line.startswith("#"):
+            what, _, reason = line.partition(": ")
+            words = what.split()
+            compiler = next((word for word in words[1:] if word not in LEVELS), None)
+            level = next((word for word in words[1:] if word in LEVELS), None)
+            known.append((words[0], compiler, level, reason))
+    return known
+
+
+def known_reason(known, program, compiler, level):
+    return next((reason for name, its_compiler, its_level, reason in known
+                 if name == program.name and its_compiler in (None, compiler) and its_level in (None, level)), None)
+
+
+def skipped(program, compiler):
+    return any(compiler in value.split() for value in program.values("SKIP"))
+
+
+def combinations(programs, compilers, levels, rotate):
+    everything = list(itertools.product(compilers, levels))
+    for program in programs:
+        possible = [(compiler, level) for compiler, level in everything if not skipped(program, compiler)]
+        if rotate and possible:
+            possible = [possible[int(hashlib.sha256(program.name.encode()).hexdigest(), 16) % len(possible)]]
+        for compiler, level in possible:
+            yield program, compiler, level
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--redflag", required=True, type=pathlib.Path)
+    parser.add_argument("--compilers", default=",".join(COMPILERS))
+    parser.add_argument("--opts", default=",".join(LEVELS))
+    parser.add_argument("--only", action="append", help="programs whose name contains this; may be given again")
+    parser.add_argument("--rotate", action="store_true", help="each program with one compiler and level, chosen by its name")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--keep", action="store_true", help="leave the reports in the build folder")
+    parser.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build" / "e2e")
+    arguments = parser.parse_args()
+
+    programs = [read_program(path) for path in sorted([*HERE.glob("*.cc"), *HERE.glob("*.c")])]
+    if arguments.only:
+        programs = [program for program in programs if any(part in program.name for part in arguments.only)]
+    compilers = arguments.compilers.split(",")
+    missing = [compiler for compiler in compilers if shutil.which(compiler) is None]
+    if missing:
+        print(f"run.py: not installed, left out: {', '.join(missing)}", file=sys.stderr)
+        compilers = [compiler for compiler in compilers if compiler not in missing]
+    known = read_known(HERE / "known.txt")
+    builder = Builder(arguments.redflag.resolve(), arguments.build.resolve())
+
+    counts = collections.Counter()
+    for program in programs:
+        for mistake in program.mistakes:
+            counts["failed"] += 1
+            print(f"FAIL {program.name}: {mistake}")
+    runs = list(combinations([p for p in programs if not p.mistakes], compilers, arguments.opts.split(","), arguments.rotate))
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        results = pool.map(lambda run: run_one(run[0], builder, run[1], run[2], arguments.keep), runs)
+        for (program, compiler, level), wrong in zip(runs, results):
+            reason = known_reason(known, program, compiler, level)
+            if reason and not wrong:
+                wrong, reason = [f"passes, but known.txt says: {reason}"], None
+            outcome = "known" if reason else "failed" if wrong else "passed"
+            counts[outcome] += 1
+            counts[compiler, level, outcome] += 1
+            if wrong:
+                word, words = ("known", f": {reason}") if reason else ("FAIL", "")
+                print(f"{word} {program.name} {compiler} {level}{words}", flush=True)
+                for line in [] if reason else wrong:
+                    print(f"  {line if len(line) < LONGEST_LINE else line[:LONGEST_LINE] + ' ...'}", flush=True)
+    for compiler, level in dict.fromkeys(run[1:] for run in runs):
+        words = (f"{counts[compiler, level, outcome]} {outcome}" for outcome in ("passed", "failed", "known"))
+        print(f"{compiler} {level}: {', '.join(words)}")
+    known_words = f", {counts['known']} known" if counts["known"] else ""
+    print(f"{counts['passed']} passed, {counts['failed']} failed{known_words}")
+    return 1 if counts["failed"] or not runs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
