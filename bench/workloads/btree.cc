@@ -1,5 +1,5 @@
 // B-tree with a reader-writer lock in each node, after Boxwood in the RaceTrack paper (section 4.2): a simulation of
-// a distributed B-tree under random insertions and deletions, with "lots of inter-thread notification".
+// a distributed B-tree under random insertions and deletions, with "fine-grained locking".
 //
 // All walks couple locks from the root down: the lock of a child is taken before that of its parent is given up.
 //   find                 shared locks all the way
@@ -127,7 +127,7 @@ class BTree {
 
   struct Erased {
     std::unique_ptr<Record> record;  // null if there was none
-    bool thin;                       // the leaf should be compressed
+    bool thin;                       // the leaf just became so, and should be compressed
   };
   Erased Erase(uint64_t key) {
     Node* const leaf = LockLeaf(key);
@@ -136,7 +136,7 @@ class BTree {
     if (!leaf->HasAt(index, key)) return {nullptr, false};
     std::unique_ptr<Record> record(leaf->contents[index].record);
     leaf->EraseAt(index);
-    return {std::move(record), leaf->count < kThin};
+    return {std::move(record), leaf->count == kThin - 1};
   }
 
   // Merges or evens out thin nodes on the way to the key.

@@ -423,6 +423,11 @@ class Sessions(unittest.TestCase):
         self.assertIn("could not build counter-1-right with fake", err)
         self.assertIn("counter-1-racy", {r["program"] for r in self.records()})
 
+    def test_without_a_tool_there_is_nothing_to_do(self):
+        with contextlib.redirect_stderr(io.StringIO()) as err:
+            self.assertEqual(run.main(["--out", str(self.out)], self.tools()[2:]), 1)
+        self.assertEqual(err.getvalue(), "quality: none of the tools reports races on this machine\n")
+
     def test_two_sessions_do_not_share_a_folder(self):
         with Ledger(self.ledger):
             code, err = self.run_main("--quick", "--only", "counter-1-racy")

@@ -121,7 +121,7 @@ def read_program(path):
 def simple_name(function):
     """`void ns::Box<int>::Put(int) const [clone .cold]` -> Put; a lambda's call operator -> lambda."""
     name = re.sub(r"\[(clone|abi)[^\]]*\]", "", function)
-    name = name.replace("operator()", "lambda").replace("(anonymous namespace)", "").replace("{lambda(", "(")
+    name = name.replace("operator()", "lambda").replace("(anonymous namespace)", "")
     depth = 0
     kept = []
     for letter in name:

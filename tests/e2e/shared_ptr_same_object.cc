@@ -9,6 +9,7 @@ std::shared_ptr<int> global = std::make_shared<int>(1);
 
 void* Reader(void*) {
   std::shared_ptr<int> copy = global;  // RACE(global) CHAIN(global): Reader
+  USE(copy.get());
   Arrive();
   Await(2);
   return nullptr;

@@ -3,6 +3,7 @@ where the near-miss beside it is reported."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from xml.sax.saxutils import escape
 
@@ -10,7 +11,8 @@ from .pattern import GROUPS
 from .tally import Count, Row
 
 _ROW, _CELL, _NAMES, _GAP, _MARGIN = 17, 62, 210, 26, 16
-_HEAD, _FOOT, _GROUP_GAP = 150, 58, 18
+_HEAD, _FOOT, _GROUP_GAP = 84, 58, 18  # the head without the slanted titles of the columns
+_LETTER, _SLANT = 6.0, 32  # about the width of a letter, and degrees
 _TEXT, _PALE, _BACKGROUND = "#1c2430", "#6a7380", "#ffffff"
 _BLUE, _RED, _NOTHING = (19, 94, 170), (190, 38, 38), (240, 242, 245)
 
@@ -52,9 +54,11 @@ def draw(races: Sequence[Row], near_misses: Sequence[Row], tools: Sequence[tuple
     near = {row.name: row for row in near_misses}
     block = len(tools) * _CELL
     second = _MARGIN + _NAMES + block + _GAP
-    width = max(second + block + _MARGIN + 40, 2 * _MARGIN + 800)
+    longest = _LETTER * max(len(title) for _, title in tools)
+    top = _HEAD + longest * math.sin(math.radians(_SLANT)) + 8
+    width = max(second + block + longest * math.cos(math.radians(_SLANT)), 2 * _MARGIN + 800)
     body: list[str] = []
-    y = float(_HEAD)
+    y = top
     group, pattern = "", ""
     for row in races:
         if row.group != group:
@@ -81,7 +85,7 @@ def draw(races: Sequence[Row], near_misses: Sequence[Row], tools: Sequence[tuple
     for column, (_, title) in enumerate(tools):
         for left in (_MARGIN + _NAMES, second):
             x = left + column * _CELL + _CELL / 2
-            head.append(_text(x, _HEAD - 4, title, 11, _TEXT, f'transform="rotate(-32 {x:g} {_HEAD - 4})"'))
+            head.append(_text(x, top - 4, title, 11, _TEXT, f'transform="rotate({-_SLANT} {x:g} {top - 4:g})"'))
     foot = _legend(_MARGIN, y + 18, "share of runs: race found", _BLUE)
     foot += _legend(_MARGIN + 400, y + 18, "near-miss reported", _RED)
     lines = [

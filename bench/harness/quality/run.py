@@ -112,6 +112,9 @@ def main(argv: Sequence[str], tools: Sequence[Tool]) -> int:
         programs = _chosen_programs(parser, options.only, generator.all_programs(variants, mixed, options.seed))
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
+    if not chosen:
+        print("quality: none of the tools reports races on this machine", file=sys.stderr)
+        return 1
     light, heavy = _runs_of(options)
     runs = {tool.name: heavy if tool.heavy else light for tool in chosen}
     try:

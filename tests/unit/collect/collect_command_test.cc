@@ -52,12 +52,22 @@ class CollectCommandTest : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  // A process whose standard error is our pipe.
+  // A process whose standard error is our pipe, from when this returns.
   void StartVictim(const std::function<void()>& body) {
+    int ready[2];
+    ASSERT_EQ(pipe(ready), 0);
     victim_ = fork();
-    if (victim_ != 0) return;
+    if (victim_ != 0) {
+      close(ready[1]);
+      char end = 0;
+      EXPECT_EQ(read(ready[0], &end, 1), 0);  // the end of the pipe: its last writer has closed it
+      close(ready[0]);
+      return;
+    }
     dup2(error_pipe_[1], STDERR_FILENO);
     close(error_pipe_[1]);
+    close(ready[0]);
+    close(ready[1]);
     body();
     _exit(0);
   }
@@ -182,6 +192,8 @@ TEST_F(CollectCommandTest, AppendsToAFile) {
 TEST_F(CollectCommandTest, ABrokenRingEndsItWithAnError) {
   StartVictim([] { pause(); });
   StartHelper();
+  // Once it waits for messages it has found the ring in order.
+  for (int i = 0; i < 3000 && std::atomic_ref(ring_.header().reader_waits).load() == 0; ++i) usleep(10'000);
   std::atomic_ref(ring_.header().head).store(12345);
   EXPECT_NE(ReadPipe("overwritten").find("redflag: error: no more reports from this program"), std::string::npos);
   EXPECT_EQ(Wait(helper_), 0);

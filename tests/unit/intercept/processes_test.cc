@@ -94,8 +94,8 @@ pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 TEST(ProcessesTest, HandlersOfTheProgramRunOutsideOfWhatIsTold) {
   static bool on = true;
-  const auto lock = [] { on ? pthread_mutex_lock(&mutex) : 0; };
-  const auto unlock = [] { on ? pthread_mutex_unlock(&mutex) : 0; };
+  const auto lock = [] { on ? pthread_mutex_lock(&mutex) : 0, NoTailCall(); };
+  const auto unlock = [] { on ? pthread_mutex_unlock(&mutex) : 0, NoTailCall(); };
   pthread_atfork(lock, unlock, unlock);
   EXPECT_EQ(Told({{&mutex, "m"}},
                  [&] {

@@ -55,8 +55,9 @@ TEST_F(StringsTest, AFillWrites) {
 }
 
 TEST_F(StringsTest, NoBytesAreNothing) {
+  const size_t none = strlen("");
   EXPECT_EQ(Of([&] {
-              memcpy(to, from, 0), memmove(to, from, 0), memset(to, 0, 0), bzero(to, 0);
+              memcpy(to, from, 0), memmove(to, from, 0), memset(to, 0, none), bzero(to, none);
               return memcmp(to, from, 0) == 0 && memchr(to, 'x', 0) == nullptr && strncmp(to, from, 0) == 0 &&
                      strnlen(to, 0) == 0;
             }),

@@ -90,6 +90,7 @@ pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 void Use(void*) {
   pthread_mutex_lock(&mutex);
   pthread_mutex_unlock(&mutex);
+  NoTailCall();
 }
 
 // Comes back until the last round but one.

@@ -60,6 +60,9 @@ std::string Told(const Names& names, Code code) {
   return ToldBy(kEveryThread, names, code);
 }
 
+// Last in a function that a library calls: what it called before was no tail call, so it was called from the program.
+inline void NoTailCall() { asm volatile(""); }
+
 inline timespec Past() { return {.tv_sec = 1, .tv_nsec = 0}; }
 
 inline timespec Soon(clockid_t clock = CLOCK_REALTIME) {
