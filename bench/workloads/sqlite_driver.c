@@ -3,10 +3,10 @@
 //
 //   sqlite_driver [--threads N] [--size N]
 //
-// Each thread takes its share of the rows and has two connections that no other thread uses. To a database of its own it
-// inserts the rows, indexes, updates and queries them: sqlite's code, with only the allocator and the like in common. To a
-// database that all share through one cache it then adds up the rows in small transactions, and looks up a table there that
-// nobody writes: here threads wait for one another, for table locks with unlock-notify as sqlite's manual describes it.
+// Each thread takes its share of the rows and has two connections that no other thread uses. To a database of its own
+// it inserts the rows, indexes, updates and queries them: threads have only the allocator and the like in common. To a
+// database that all share through one cache it then adds up the rows in small transactions, and looks up a table there
+// that nobody writes: here threads wait for one another, with unlock-notify as sqlite's manual describes it.
 //
 // The checksum is a sum over rows: it depends neither on the number of threads nor on their order.
 #include <inttypes.h>

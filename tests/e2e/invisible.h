@@ -41,6 +41,6 @@ INVISIBLE static void Await(int count) {
   abort();
 }
 
-__attribute__((constructor, no_sanitize("thread"))) static void DieInTime(void) { alarm(60); }
+__attribute__((constructor, no_sanitize("thread"))) static void DieInTime(void) { alarm(240); }
 
 #endif  // REDFLAG_TESTS_E2E_INVISIBLE_H_

@@ -49,10 +49,11 @@ for cxx in $compilers; do
   done
 
   echo "== $cxx, preloaded"
-  for command in "/bin/ls /" "python3 -c print(1)" "python3 -c __import__('threading').Thread(target=print,args=(2,)).start()" \
-                 "sort -R --parallel=2 /etc/passwd" "bash -c 'echo \$(echo 3)|cat'"; do
-    eval "plain=\$($run $(printf '%q ' $command) 2>&1 | sort)" || true
-    eval "preloaded=\$(LD_PRELOAD=$dir/libredflag_fake.so $run $(printf '%q ' $command) 2>&1 | sort)" || true
+  for command in "ls /" "python3 -c 'print(1)'" "sort --parallel=2 /etc/passwd" 'echo $(echo 3) | cat; exit 7' \
+    "python3 -c 'import threading; t = threading.Thread(target=print, args=(2,)); t.start(); t.join()'" \
+    "python3 -c 'import subprocess, sys; print(subprocess.run([\"true\"])); sys.exit(5)'"; do
+    plain=$($run bash -c "$command" 2>&1; echo "status $?")
+    preloaded=$($run env LD_PRELOAD="$dir/libredflag_fake.so" bash -c "$command" 2>&1; echo "status $?")
     if [[ $plain != "$preloaded" ]]; then echo "differs: $command: $preloaded"; exit 1; fi
   done
 done

@@ -1,4 +1,4 @@
-"""Builds the real programs with several toolchains and runs each once: does it build, is the result right, how slow is it?
+"""Builds the real programs with several toolchains and runs each once: is the result right, how slow is it?
 
   python3 -m bench.harness.catalog.packages --check [NAME...]     from the root of the repository
       --scale small|quick|full     size of the run (small)
@@ -7,14 +7,13 @@
       --repeat N                   runs of each; the least CPU time counts (1)
       --rebuild                    also what is built already
 
-One line per run: user and system time, the ratio to the first toolchain's, reports, digest. Exit code 1: something failed.
+One line each: user and system time, the ratio to the first toolchain's, digest, reports. Exit code 1: one failed.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import pathlib
 import re
 import shlex
 import shutil

@@ -20,7 +20,7 @@ STEP_SECONDS = 1800
 CONFIGURE_SECONDS = 900  # a configure script runs what it compiles, under the detector
 JOBS = os.environ.get("JOBS", "2")
 
-# What clients and checkers are built with: programs that put load on a server or read what another one wrote. Not measured.
+# For programs that are not measured: that put load on a server, or read what another one wrote.
 CLIENT = Toolchain(name="client", cc="gcc-12", cxx="g++-12", flags=())
 
 
@@ -82,26 +82,31 @@ class Build:
 
 def build(name: str, toolchain: Toolchain, folder: pathlib.Path, recipe: Callable[[Build], None]) -> None:
     """Leaves in folder what the recipe keeps; all of it or, with a PackageError, nothing."""
+    with places.alone(folder):
+        build_alone(name, toolchain, folder, recipe)
+
+
+def build_alone(name: str, toolchain: Toolchain, folder: pathlib.Path, recipe: Callable[[Build], None]) -> None:
     kept = folder.with_name(f"{folder.name}.tmp")
     scratch = folder.with_name(f"{folder.name}.build")
-    with places.alone(folder):
-        for leftover in (kept, scratch):
-            shutil.rmtree(leftover, ignore_errors=True)
-            leftover.mkdir(parents=True)
-        try:
-            recipe(Build(name, toolchain, scratch, kept))
-            shutil.rmtree(folder, ignore_errors=True)
-            os.rename(kept, folder)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
-            shutil.rmtree(kept, ignore_errors=True)
+    for leftover in (kept, scratch):
+        shutil.rmtree(leftover, ignore_errors=True)
+        leftover.mkdir(parents=True)
+    try:
+        recipe(Build(name, toolchain, scratch, kept))
+        shutil.rmtree(folder, ignore_errors=True)
+        os.rename(kept, folder)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(kept, ignore_errors=True)
 
 
 def client(name: str, recipe: Callable[[Build], None]) -> pathlib.Path:
     """The folder with the native programs of a recipe, built if they are not there yet."""
     folder = places.CLIENTS / name
-    if not folder.is_dir():
-        build(name, CLIENT, folder, recipe)
+    with places.alone(folder):
+        if not folder.is_dir():
+            build_alone(name, CLIENT, folder, recipe)
     return folder
 
 
@@ -111,7 +116,7 @@ def recipe_sources(module: str) -> tuple[pathlib.Path, ...]:
 
 
 def fixed_addresses() -> tuple[str, ...]:
-    """A command prefix that turns off address randomization, which older ThreadSanitizer runtimes can't always cope with."""
+    """A command prefix that turns off address randomization, which not every ThreadSanitizer can cope with."""
     prefix = ("setarch", os.uname().machine, "-R")
     try:
         allowed = subprocess.run([*prefix, "true"], capture_output=True).returncode == 0

@@ -39,7 +39,8 @@ def build_pigz(build: Build) -> None:
 
 def build_zstd(build: Build) -> None:
     programs = build.unpack("libzstd") / "programs"
-    build.make(programs, "zstd-release", "ZSTD_NO_ASM=1", "HAVE_ZLIB=0", "HAVE_LZMA=0", "HAVE_LZ4=0", "ZSTD_LEGACY_SUPPORT=0")
+    absent = ("HAVE_ZLIB=0", "HAVE_LZMA=0", "HAVE_LZ4=0", "ZSTD_LEGACY_SUPPORT=0")
+    build.make(programs, "zstd-release", "ZSTD_NO_ASM=1", *absent)
     build.keep(programs / "zstd")
 
 
@@ -51,7 +52,7 @@ VERIFIED: set[tuple[pathlib.Path, str]] = set()  # what runs wrote before need n
 
 
 def compressed_digest(output: pathlib.Path, original: pathlib.Path, decompress: Callable[[bytes], bytes]) -> str:
-    """The digest of what a run wrote, once that is known to be right. The file is removed: the next run writes its own."""
+    """The digest of what a run wrote, once that is known to be right. Removes it: the next run writes its own."""
     try:
         data = output.read_bytes()
     except FileNotFoundError:

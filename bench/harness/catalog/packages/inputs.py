@@ -6,12 +6,13 @@ import hashlib
 import itertools
 import pathlib
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from . import places
 
 WIDTH, HEIGHT = 320, 240
+GENERATOR = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()[:8]  # another one makes other files
 
 
 def text(size: int) -> pathlib.Path:
@@ -29,8 +30,8 @@ def digest(path: pathlib.Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def generated(name: str, write) -> pathlib.Path:
-    path = places.INPUTS / name
+def generated(name: str, write: Callable[[BinaryIO], None]) -> pathlib.Path:
+    path = places.INPUTS / GENERATOR / name
     with places.alone(path):
         if not path.exists():
             partial = path.with_name(f"{name}.tmp")
@@ -42,7 +43,8 @@ def generated(name: str, write) -> pathlib.Path:
 
 def write_text(file: BinaryIO, size: int) -> None:
     source = random.Random(1)
-    syllables = [first + second for first in "bdfgklmnprstvw" for second in ("a", "e", "i", "o", "u", "ar", "en", "ist")]
+    endings = ("a", "e", "i", "o", "u", "ar", "en", "ist")
+    syllables = [consonant + ending for consonant in "bdfgklmnprstvw" for ending in endings]
     words = ["".join(source.choices(syllables, k=source.randint(1, 4))) for _ in range(20000)]
     weights = list(itertools.accumulate(1 / rank for rank in range(1, len(words) + 1)))
     left = size
@@ -78,25 +80,27 @@ class Plane:
         above = [128] * wide
         for _ in range(height + self.MARGIN):
             row, left = [], 128
-            # Neighbours are alike, as in pictures: each pixel is near the mean of the one above and the one on the left.
+            # Neighbours are alike, as in pictures: a pixel is near the mean of those above and on the left.
             for x in range(wide):
                 left = min(235, max(16, (above[x] + left) // 2 + source.randrange(-12, 13)))
                 row.append(left)
             self.picture.append(bytes(row))
             above = row
-        self.squares = [(source.randrange(width), source.randrange(height), source.randrange(1, 5), source.randrange(16, 236))
-                        for _ in range(self.SQUARES)]
+        ranges = (range(width), range(height), range(1, 5), range(16, 236))  # x, y, speed, shade
+        self.squares = [tuple(source.choice(values) for values in ranges) for _ in range(self.SQUARES)]
 
     def rows(self, frame: int) -> Iterator[bytes]:
         side = self.height // 8
         across, down = self.bounce(frame), self.bounce(frame // 2)
-        places_now = [((x + speed * frame) % (self.width - side), (y + frame) % (self.height - side), shade)
-                      for x, y, speed, shade in self.squares]
+        squares = [
+            ((x + speed * frame) % (self.width - side), (y + frame) % (self.height - side), shade)
+            for x, y, speed, shade in self.squares
+        ]
         for y in range(self.height):
-            row = bytearray(self.picture[y + down][across:across + self.width])
-            for left, top, shade in places_now:
+            row = bytearray(self.picture[y + down][across : across + self.width])
+            for left, top, shade in squares:
                 if top <= y < top + side:
-                    row[left:left + side] = bytes([shade]) * side
+                    row[left : left + side] = bytes([shade]) * side
             yield bytes(row)
 
     def bounce(self, step: int) -> int:

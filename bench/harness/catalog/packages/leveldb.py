@@ -36,7 +36,8 @@ def recipe(build: Build) -> None:
         "HAVE_TCMALLOC": 0,
     }
     made = build.scratch / "made"
-    build.run(build.scratch, "cmake", "-S", source, "-B", made, *(f"-D{name}={value}" for name, value in options.items()))
+    settings = (f"-D{name}={value}" for name, value in options.items())
+    build.run(build.scratch, "cmake", "-S", source, "-B", made, *settings)
     build.run(made, "cmake", "--build", ".", "--target", "db_bench", "--parallel", building.JOBS)
     build.keep(made / "db_bench")
 
@@ -99,7 +100,7 @@ def read(folder: pathlib.Path, scale: str, threads: int) -> Command:
         found = results(printed)
         if set(found) != set(KINDS):
             raise PackageError(f"db_bench did not do all that it was asked: {found}")
-        # Of keys drawn at random with repetition, 1 - 1/e were written, and as large a part of the reads finds something.
+        # Keys were drawn at random, some more than once: 1 - 1/e of all were written, and are found.
         for kind in ("readrandom", "seekrandom"):
             count = int(re.match(r"\((\d+) of ", found[kind])[1])
             if not 0.55 < count / READS[scale] < 0.71:

@@ -8,12 +8,14 @@ import shlex
 import signal
 import subprocess
 import textwrap
+import types
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from .places import PackageError
 
 TAIL_LINES = 15
+EMPTY: Mapping[str, str] = types.MappingProxyType({})
 
 
 class Log:
@@ -25,12 +27,16 @@ class Log:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"# {task}\n")
 
-    def run(self, argv: Sequence[object], folder: pathlib.Path, seconds: float, env: Mapping[str, str] = {}) -> None:
+    def run(
+        self, argv: Sequence[object], folder: pathlib.Path, seconds: float, env: Mapping[str, str] = EMPTY
+    ) -> None:
         """Runs a command in folder; raises PackageError if it fails or takes longer than that."""
         if not self.try_run(argv, folder, seconds, env):
             self.fail(f"`{textwrap.shorten(shlex.join(map(str, argv)), 80, placeholder=' ...')}` failed")
 
-    def try_run(self, argv: Sequence[object], folder: pathlib.Path, seconds: float, env: Mapping[str, str] = {}) -> bool:
+    def try_run(
+        self, argv: Sequence[object], folder: pathlib.Path, seconds: float, env: Mapping[str, str] = EMPTY
+    ) -> bool:
         words = [str(word) for word in argv]
         with open(self.path, "a") as log:
             log.write(f"\n$ cd {folder}\n$ {shlex.join([*(f'{k}={v}' for k, v in env.items()), *words])}\n")

@@ -40,7 +40,7 @@ def alive(pid: int) -> bool:
 
 
 class Connection:
-    """Requests that are pipelined, replies of known length or lines. Not for more than the sockets' buffers hold at once."""
+    """Requests may be pipelined, no more at once than sockets buffer. Replies are lines, or of known length."""
 
     def __init__(self, connected: socket.socket, deadline: Deadline):
         self.socket = connected

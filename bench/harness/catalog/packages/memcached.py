@@ -38,7 +38,8 @@ def recipe(build: Build) -> None:
     )
     build.make(library, "install")
     server = build.unpack("memcached")
-    build.configure(server, f"--with-libevent={installed}", "--disable-docs", "--disable-coverage", "--disable-extstore")
+    absent = ("--disable-docs", "--disable-coverage", "--disable-extstore")
+    build.configure(server, f"--with-libevent={installed}", *absent)
     build.make(server, "memcached")
     build.keep(server / "memcached")
 
@@ -58,7 +59,7 @@ def command(folder: pathlib.Path, scale: str, threads: int) -> Command:
 
 
 def most_connections() -> int:
-    """As many as there may be open files, to which memcached sets its limits: Valgrind, which needs 12, refuses any other."""
+    """The limit of open files, which memcached sets to this; Valgrind, which needs 12, allows no other."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return min(soft, hard - 12, 1 << 20)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pathlib
+import re
 import subprocess
 
 from ...model import FULL, QUICK, SMALL, Command, Toolchain, Workload
@@ -46,8 +47,8 @@ def command(folder: pathlib.Path, scale: str, threads: int) -> Command:
         "dir": places.run_folder("redis"),
     }
     load = Load(client(), port, REQUESTS[scale])
-    argv = (str(folder / "redis-server"), *(word for name, value in settings.items() for word in (f"--{name}", str(value))))
-    return Command(argv=argv, client=load.run, check=load.check)
+    options = (word for name, value in settings.items() for word in (f"--{name}", str(value)))
+    return Command(argv=(str(folder / "redis-server"), *options), client=load.run, check=load.check)
 
 
 class Load:
@@ -79,7 +80,9 @@ class Load:
         }
         argv = [self.program, "-q", *(str(word) for option in options.items() for word in option)]
         try:
-            result = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=deadline.left())
+            result = subprocess.run(
+                argv, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=deadline.left()
+            )
         except subprocess.TimeoutExpired:
             raise PackageError("redis-benchmark took longer than the deadline") from None
         if result.returncode != 0:
@@ -93,8 +96,7 @@ class Load:
         }
         stats = ask(connection, "INFO commandstats")
         for kind in KINDS:
-            prefix = f"cmdstat_{kind}:calls="
-            counts[kind] = next(line[len(prefix):].split(",")[0] for line in stats.split("\r\n") if line.startswith(prefix))
+            counts[kind] = re.search(rf"^cmdstat_{kind}:calls=(\d+),", stats, re.MULTILINE)[1]
         for name, count in counts.items():
             # The first of the counts was itself got with a GET.
             if int(count) != self.requests + (name == "get"):
@@ -121,7 +123,7 @@ def ask(connection: Connection, request: str) -> str:
 WORKLOADS = [
     Workload(
         name="redis",
-        title=f"redis-benchmark with {CLIENTS} clients: {', '.join(KINDS)}, pipelined",
+        title=f"redis-benchmark, {CLIENTS} clients, pipelined: {', '.join(KINDS)}; I/O threads wait by spinning",
         origin="Debian package redis",
         threads=2,
         build=build,

@@ -1,7 +1,7 @@
 """Debian source packages: found through the machine's own apt entries, unpacked under build/bench/sources/.
 
-Nothing of the system is changed: apt gets entries, lists and a cache of its own in build/bench/apt/. The entries are the
-machine's, with `deb` replaced by `deb-src`.
+Nothing of the system is changed: apt gets entries, lists and a cache of its own in build/bench/apt/. The entries are
+the machine's, with `deb` replaced by `deb-src`.
 """
 
 from __future__ import annotations
@@ -44,6 +44,11 @@ def version(package: str) -> str:
     return re.search(r"^Version: *(\S+)", description(places.SOURCES / package).read_text(), re.MULTILINE)[1]
 
 
+def versions() -> dict[str, str]:
+    """Package -> Debian version, of all that have been unpacked here: what a table of results has to say."""
+    return {folder.parent.name: version(folder.parent.name) for folder in sorted(places.SOURCES.glob("*/tree"))}
+
+
 def description(folder: pathlib.Path) -> pathlib.Path:
     return next(folder.glob("*.dsc"))
 
@@ -58,8 +63,8 @@ def fetch(package: str, folder: pathlib.Path) -> None:
     partial.mkdir(parents=True)
     options = apt_options(log)
     download = ["apt-get", *options, "source", "--only-source", "--download-only", package]
-    # Lists that are there may be older than the files of the archive: one more try, with new lists. An entry that has no
-    # sources makes `update` fail, and is no reason to give up.
+    # Lists that are there may be older than the files of the archive: one more try, with new lists. An entry that has
+    # no sources makes `update` fail, and is no reason to give up.
     if not any(places.APT.glob("lists/*_Sources*")) or not log.try_run(download, partial, DOWNLOAD_SECONDS):
         log.try_run(["apt-get", *options, "update"], partial, UPDATE_SECONDS)
         if not log.try_run(download, partial, DOWNLOAD_SECONDS):

@@ -1,4 +1,4 @@
-"""sqlite under bench/workloads/sqlite_driver.c: each thread has a connection, to a database of its own and to a common one."""
+"""sqlite, driven by bench/workloads/sqlite_driver.c: threads with connections to databases of their own, and to one."""
 
 from __future__ import annotations
 

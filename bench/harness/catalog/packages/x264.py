@@ -17,7 +17,8 @@ def recipe(build: Build) -> None:
     source = build.unpack("x264")
     absent = ("asm", "opencl", "avs", "swscale", "lavf", "ffms", "gpac", "lsmash", "bashcompletion")
     # Its own -O3 -ffast-math come before CFLAGS: of the two, the digest can't bear the second.
-    build.configure(source, "--bit-depth=8", *(f"--disable-{feature}" for feature in absent), CFLAGS=f"{build.flags} -fno-fast-math")
+    options = ("--bit-depth=8", *(f"--disable-{feature}" for feature in absent))
+    build.configure(source, *options, CFLAGS=f"{build.flags} -fno-fast-math")
     build.make(source, "x264")
     build.keep(source / "x264")
 
@@ -29,7 +30,8 @@ def build(toolchain: Toolchain, folder: pathlib.Path) -> None:
 def command(folder: pathlib.Path, scale: str, threads: int) -> Command:
     output = places.run_folder("x264") / "clip.264"
     # A constant quantizer: rate control reckons in floating point, in which compilers may differ.
-    options = ("--preset", "veryfast", "--qp", "26", "--threads", str(threads), "--quiet", "--no-progress", "--output", str(output))
+    quality = ("--preset", "veryfast", "--qp", "26")
+    options = (*quality, "--threads", str(threads), "--quiet", "--no-progress", "--output", str(output))
 
     def check(printed: str) -> str:
         try:
