@@ -65,7 +65,7 @@ WORKLOADS: list[Workload] = [
         "btree",
         title="B-tree, a reader-writer lock per node",
         origin=f"{_RACETRACK}: Boxwood",
-        sizes=_sizes(2_000_000, 500_000, 120_000),
+        sizes=_sizes(2_000_000, 500_000, 60_000),
         quick=True,
     ),
     program(
@@ -99,7 +99,7 @@ WORKLOADS: list[Workload] = [
         "multiset",
         title="multiset, transactions by two-phase locking",
         origin=f"{_GOLDILOCKS}: Multiset",
-        sizes=_sizes(750_000, 150_000, 45_000),
+        sizes=_sizes(750_000, 150_000, 20_000),
     ),
     program(
         "multiset-tm",
