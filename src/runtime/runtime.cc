@@ -308,8 +308,8 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
 }
 
 void Runtime::Unmapped(uint64_t addr, uint64_t bytes) {
-  syncs_.Remove(addr, bytes < (uint64_t{64} << 20) ? bytes : 0);
   shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) {
+    syncs_.Remove(first, count);
     for (uint64_t at = first; at < first + count; at += kGranule) {
       detector_.Forget(*static_cast<Detector::Cell*>(shadow_.CellAt(at)));
     }
