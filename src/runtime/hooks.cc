@@ -54,6 +54,17 @@ class Children {
     }
     return nullptr;
   }
+  // The one that a join of this handle was about: it has ended, and was there before a new thread got the same handle.
+  Child* FindJoined(uintptr_t handle) {
+    Child* oldest = nullptr;
+    Child* ended = nullptr;
+    for (Child* at = first_; at != nullptr; at = at->next) {
+      if (at->handle != handle) continue;
+      oldest = at;
+      if (at->ended) ended = at;
+    }
+    return ended != nullptr ? ended : oldest;
+  }
   Child* FindThread(const Thread* thread) {
     for (Child* at = first_; at != nullptr; at = at->next) {
       if (at->thread == thread) return at;
@@ -199,7 +210,7 @@ void ThreadJoined(Pc, uintptr_t handle) {
   Child* child = nullptr;
   {
     ScopedLock guard(children.lock());
-    child = children.Find(handle);
+    child = children.FindJoined(handle);
     if (child == nullptr) return;
     children.Remove(child);
   }

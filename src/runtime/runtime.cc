@@ -68,11 +68,13 @@ bool Runtime::IsActive() {
   return thread != nullptr && thread->inside == 0;
 }
 
+// May be asked several times, by several threads: the answer is the same each time.
 int Runtime::FinishProcess(int status) {
   uint32_t expected = kRunning;
-  if (!__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) return status;
   const Runtime& runtime = Get();
-  StopEmitting(runtime.flags_);
+  if (__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    StopEmitting(runtime.flags_);
+  }
   return runtime.races() != 0 && runtime.flags_.exitcode != 0 ? runtime.flags_.exitcode : status;
 }
 
