@@ -34,7 +34,7 @@ def program(
 ) -> Workload:
     """The workload `name` of bench/workloads/`source` (NAME.cc if not given).
 
-    sizes: scale -> --size. defines: macros, as NAME or NAME=VALUE. flags: further options of this program for the compiler.
+    sizes: scale -> --size. defines: macros, as NAME or NAME=VALUE. flags: more compiler options for this program.
     """
     path = SOURCES / (source or f"{name}.cc")
     assert path.is_file(), f"{name}: there is no {path}"
