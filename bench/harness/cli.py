@@ -118,10 +118,12 @@ def _list(chosen: list[Tool], workloads: list[Workload]) -> int:
 def _measure(options: argparse.Namespace, chosen: list[Tool], workloads: list[Workload]) -> int:
     wait = options.wait if options.wait is not None else 10.0 if options.quick else 60.0
     plan = Plan(chosen, workloads, QUICK if options.quick else FULL, options.repetitions,
-                growth=not (options.no_growth or options.quick), timeout=options.timeout, wait=wait)
+                growth=not (options.no_growth or options.quick), timeout=options.timeout, wait=wait,
+                spare_heavy=options.quick and not (options.only or options.tools))
     builder = Builder(BUILD)
     made_from = sorted({f"{t.toolchain.name}/{w.name}={builder.key(t.toolchain, w)}" for t in chosen for w in workloads
                         if t.toolchain.name not in w.skip})
+    made_from += filter(None, map(tools.made_from, chosen))
     described = {"scale": plan.scale, "repetitions": plan.repetitions, "growth": plan.growth, "machine": results.machine(),
                  "tools": [t.name for t in chosen], "workloads": [w.name for w in workloads]}
     log = Log(options.out / "runs.jsonl", {**described, "made from": made_from}, options.fresh)

@@ -37,6 +37,7 @@ class Tool:
     heavy: bool = False  # runs at scale SMALL
     full_only: bool = False  # not part of --quick
     ours: bool = False  # Redflag, not a peer
+    parts: tuple[pathlib.Path, ...] = ()  # files of ours that it is made of
     report: str = ""  # a regular expression: each match in the program's standard error is one report
 
 
@@ -67,5 +68,6 @@ class Workload:
     command: Callable[[pathlib.Path, str, int], Command]
     sources: tuple[pathlib.Path, ...] = ()  # what the binaries are made from; a change of any builds them again
     quick: bool = False  # part of --quick
+    quick_heavy: bool = False  # there also under the heavy tools
     growth: bool = False  # also run at 1-64 threads
     skip: Mapping[str, str] = dataclasses.field(default_factory=dict)  # toolchain name -> why it can't be built with it

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import pathlib
 import platform
 import shutil
 import subprocess
@@ -13,6 +15,13 @@ GCC = Toolchain("gcc", "gcc-12", "g++-12", ())
 CLANG = Toolchain("clang", "clang-19", "clang++-19", ())
 GCC_TSAN = Toolchain("gcc-tsan", "gcc-12", "g++-12", ("-fsanitize=thread",))
 CLANG_TSAN = Toolchain("clang-tsan", "clang-19", "clang++-19", ("-fsanitize=thread",))
+
+_ROOT = pathlib.Path(__file__).resolve().parents[2]
+_COMPILERS = _ROOT / "bench" / "compilers"
+_REDFLAG = _ROOT / "build" / "release" / "bin" / "redflag"
+_RUNTIMES = _ROOT / "build" / "release" / "lib" / "redflag"
+GCC_REDFLAG = Toolchain("gcc-redflag", str(_COMPILERS / "redflag-gcc"), str(_COMPILERS / "redflag-g++"), ())
+CLANG_REDFLAG = Toolchain("clang-redflag", str(_COMPILERS / "redflag-clang"), str(_COMPILERS / "redflag-clang++"), ())
 
 # ThreadSanitizer maps its shadow at fixed addresses: some kernels place programs in the way unless told not to.
 _FIXED_ADDRESSES = ("setarch", platform.machine(), "-R")
@@ -29,12 +38,21 @@ _DRD = ("--tool=drd", "--segment-merging=yes", "--check-stack-var=no")
 _HELGRIND_REPORT = r"Possible data race"
 _DRD_REPORT = r"Conflicting (?:load|store)"
 
+
+# As users run it, its host side measured with it. A report is not a failure here either.
+def _redflag(detector: str, toolchain: Toolchain, baseline: str, title: str, suffix: str = "") -> Tool:
+    return Tool(f"redflag-{detector}{suffix}", title, toolchain, baseline,
+                (str(_REDFLAG), "run", "-d", detector, "--exit-code", "0", "--"), ours=True, report=r"DATA RACE on ",
+                parts=(_REDFLAG, _RUNTIMES / detector / "libredflag_rt.so"))
+
 TOOLS: tuple[Tool, ...] = (
     Tool("native-gcc", "native, g++ 12", GCC, "native-gcc"),
     Tool("native-clang", "native, clang 19", CLANG, "native-clang"),
     Tool("tsan-clang", "ThreadSanitizer, clang 19", CLANG_TSAN, "native-clang", _FIXED_ADDRESSES, _TSAN_ENV,
          report=_TSAN_REPORT),
     Tool("tsan-gcc", "ThreadSanitizer, g++ 12", GCC_TSAN, "native-gcc", _FIXED_ADDRESSES, _TSAN_ENV, report=_TSAN_REPORT),
+    _redflag("hb", CLANG_REDFLAG, "native-clang", "Redflag hb, clang 19"),
+    _redflag("hb", GCC_REDFLAG, "native-gcc", "Redflag hb, g++ 12", "-gcc"),
     Tool("helgrind-fast", "Helgrind, no history", GCC, "native-gcc",
          _valgrind("--tool=helgrind", "--history-level=none"), heavy=True, report=_HELGRIND_REPORT),
     Tool("helgrind", "Helgrind", GCC, "native-gcc", _valgrind("--tool=helgrind"), heavy=True, full_only=True,
@@ -60,10 +78,23 @@ def missing(tool: Tool) -> str:
     for program in (tool.toolchain.cxx, *tool.prefix[:1]):
         if shutil.which(program) is None:
             return f"{program} is not installed"
+    for part in tool.parts:
+        if not part.exists():
+            return f"{part.relative_to(_ROOT)} is not built"
     return ""
 
 
+def made_from(tool: Tool) -> str:
+    """Which build of a tool of ours: figures of two are not to be mixed. Empty for the peers."""
+    digest = hashlib.sha256()
+    for part in tool.parts:
+        digest.update(part.read_bytes())
+    return f"{tool.name}={digest.hexdigest()[:16]}" if tool.parts else ""
+
+
 def version(tool: Tool) -> str:
+    if tool.ours:
+        return f"{_first_line(str(_REDFLAG))}, {compiler_version(tool.toolchain)}"
     return _first_line("valgrind") if tool.heavy else compiler_version(tool.toolchain)
 
 

@@ -24,7 +24,6 @@ WORKLOADS: list[Workload] = [
         title="matrix multiply, dot products; threads share rows",
         origin=_OWN,
         sizes=_sizes(800, 500, 340),
-        quick=True,
     ),
     program(
         "matmul-ikj",
@@ -45,6 +44,7 @@ WORKLOADS: list[Workload] = [
         origin=_OWN,
         sizes=_sizes(1_080, 480, 260),
         quick=True,
+        quick_heavy=True,
         growth=True,
     ),
     program(
@@ -77,13 +77,13 @@ WORKLOADS: list[Workload] = [
         threads=1,
         sizes=_sizes(240, 48, 12),
         quick=True,
+        quick_heavy=True,
     ),
     program(
         "warehouse",
         title="orders and payments in warehouses, ordered locks",
         origin=f"{_RACETRACK}: SpecJBB",
         sizes=_sizes(1_300_000, 250_000, 32_000),
-        quick=True,
     ),
     program(
         "crawler",
@@ -115,6 +115,8 @@ WORKLOADS: list[Workload] = [
         skip={
             "clang": "clang has no -fgnu-tm",
             "clang-tsan": "clang has no -fgnu-tm",
+            "clang-redflag": "clang has no -fgnu-tm",
+            "gcc-redflag": "g++ 12 crashes on -fgnu-tm with -fsanitize=thread",
             "gcc-tsan": "g++ 12 crashes on -fgnu-tm with -fsanitize=thread",
         },
     ),

@@ -39,6 +39,7 @@ WORKLOADS: list[Workload] = [
         origin=_JAVA_GRANDE,
         sizes=_sizes(180, 36, 11),
         quick=True,
+        quick_heavy=True,
     ),
     program(
         "montecarlo",
@@ -71,6 +72,7 @@ WORKLOADS: list[Workload] = [
         origin=_JAVA_GRANDE,
         sizes=_sizes(1_800, 380, 110),
         quick=True,
+        quick_heavy=True,
     ),
     program(
         "sor2",
@@ -83,6 +85,5 @@ WORKLOADS: list[Workload] = [
         title="travelling salesman, a locked queue of partial tours",
         origin=_ETH,
         sizes=_sizes(17, 16, 15),
-        quick=True,
     ),
 ]

@@ -29,6 +29,7 @@ def program(
     defines: Sequence[str] = (),
     flags: Sequence[str] = (),
     quick: bool = False,
+    quick_heavy: bool = False,
     growth: bool = False,
     skip: Mapping[str, str] | None = None,
 ) -> Workload:
@@ -57,6 +58,7 @@ def program(
         command=command,
         sources=(path, SOURCES / "workload.h", pathlib.Path(__file__)),
         quick=quick,
+        quick_heavy=quick_heavy,
         growth=growth,
         skip=dict(skip or {}),
     )

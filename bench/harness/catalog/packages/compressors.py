@@ -140,6 +140,5 @@ WORKLOADS = [
         suffix=".zst",
         decompress=unzstd,
         sizes={FULL: 30_000_000, QUICK: 7_000_000, SMALL: 2_000_000},
-        quick=True,
     ),
 ]
