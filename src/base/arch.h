@@ -9,3 +9,11 @@
 #else
 #error "Redflag supports x86-64 and arm64"
 #endif
+
+#include <sys/syscall.h>
+
+namespace redflag::arch {
+
+inline void Yield() { Syscall(SYS_sched_yield); }
+
+}  // namespace redflag::arch

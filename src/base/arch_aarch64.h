@@ -9,6 +9,9 @@ inline constexpr const char* kName = "arm64";
 
 inline void Pause() { asm volatile("isb" ::: "memory"); }
 
+// What follows is not done before an atomic exchange that came first.
+inline void FenceAfterExchange() { asm volatile("dmb ish" ::: "memory"); }
+
 inline int64_t Syscall(int64_t number, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0, int64_t e = 0,
                        int64_t f = 0) {
   register int64_t x8 asm("x8") = number;

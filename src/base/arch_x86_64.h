@@ -9,6 +9,9 @@ inline constexpr const char* kName = "x86-64";
 
 inline void Pause() { __builtin_ia32_pause(); }
 
+// What follows is not done before an atomic exchange that came first: the exchange itself sees to that.
+inline void FenceAfterExchange() { asm volatile("" ::: "memory"); }
+
 inline int64_t Syscall(int64_t number, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0, int64_t e = 0,
                        int64_t f = 0) {
   int64_t result;

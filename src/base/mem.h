@@ -41,18 +41,40 @@ struct AtomicMem {
     uint64_t value_ = 0;
   };
 
+  // Waits for somebody who is done in a moment, unless the system took the processor from them: then it is theirs.
+  class Wait {
+   public:
+    void Once() {
+      if (++count_ < kPatience) {
+        arch::Pause();
+      } else {
+        arch::Yield();
+      }
+    }
+
+   private:
+    static constexpr uint32_t kPatience = 32;
+    uint32_t count_ = 0;
+  };
+
   // A test-and-test-and-set lock. Held for a few dozen instructions at most, never across a call out of
   // Redflag's own code; invisible to the program under test.
   class Lock {
    public:
     void Acquire() {
-      while (__atomic_exchange_n(&held_, true, __ATOMIC_ACQUIRE)) {
-        while (__atomic_load_n(&held_, __ATOMIC_RELAXED)) arch::Pause();
-      }
+      if (__atomic_exchange_n(&held_, true, __ATOMIC_ACQUIRE)) [[unlikely]]
+        AcquireLate();
     }
     void Release() { __atomic_store_n(&held_, false, __ATOMIC_RELEASE); }
 
    private:
+    [[gnu::noinline]] void AcquireLate() {
+      Wait wait;
+      do {
+        while (__atomic_load_n(&held_, __ATOMIC_RELAXED)) wait.Once();
+      } while (__atomic_exchange_n(&held_, true, __ATOMIC_ACQUIRE));
+    }
+
     bool held_ = false;
   };
 };

@@ -59,6 +59,7 @@ class CommitClocks {
 
   // Later commits on these bytes are ordered after this one.
   void Release(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count) {
+    commits_.Add(1);
     ScopedLock guard(lock_);
     Message* mine = ::new (arena_.Allocate(sizeof(Message))) Message(arena_);
     mine->clock.Assign(thread.clock());
@@ -72,8 +73,8 @@ class CommitClocks {
 
   // These bytes begin a new lifetime. Walks whichever is shorter: the range or the table.
   void Forget(Addr addr, uint64_t size) {
+    if (commits_.Load() == 0) return;
     ScopedLock guard(lock_);
-    if (cells_.size() == 0) return;
     if (size / kGranule <= cells_.size()) {
       ForEachGranule(addr, size, [this](Addr granule, ByteMask bytes) { ForgetCell(granule, bytes); });
       return;
@@ -136,6 +137,7 @@ class CommitClocks {
   }
 
   typename Mem::Lock lock_;
+  typename Mem::Counter commits_;  // most programs have none
   Arena<Mem>& arena_;
   HashMap<Cell, Mem> cells_;
 };

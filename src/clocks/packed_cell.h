@@ -15,6 +15,9 @@
 // redundant. Its words are read while others may change them. That is sound because a word names its thread and its time:
 // nobody else writes such a word, and the thread itself is busy reading.
 //
+// Refresh. A thread that reads shared data again and again, each time after having released something, finds its own word of
+// the record out of date. It replaces that without the lock of the cell, and looks afterwards at whoever might have missed it.
+//
 // Invariant and rules are those of AccessHistory. All-zero memory is an empty cell. Lock: `write` is exchanged for kLocked.
 #pragma once
 
@@ -23,6 +26,7 @@
 
 #include "base/arch.h"
 #include "base/arena.h"
+#include "base/mem.h"
 #include "clocks/epoch.h"
 #include "clocks/history_entry.h"
 #include "events/access.h"
@@ -36,6 +40,11 @@ class PackedAccess {
   static constexpr uint32_t kMaxSlots = 1u << (kKindShift - kSlotShift);
   static constexpr uint64_t kMaxTime = (uint64_t{1} << (64 - kTimeShift)) - 1;
   static constexpr uint32_t kMaxContext = (1u << kContextBits) - 1;
+
+  static constexpr uint64_t kBytesField = uint64_t{0xff} << kBytesShift;
+  static constexpr uint64_t kSlotField = uint64_t{kMaxSlots - 1} << kSlotShift;
+  static constexpr uint64_t kKindField = uint64_t{3} << kKindShift;
+  static constexpr uint64_t kTimeField = kMaxTime << kTimeShift;
 
   constexpr explicit PackedAccess(uint64_t word = 0) : word_(word) {}
   constexpr PackedAccess(Epoch epoch, AccessKind kind, ByteMask bytes, ContextId context)
@@ -59,6 +68,30 @@ class PackedAccess {
   // Do they differ in their bytes only?
   constexpr bool SameAccess(PackedAccess other) const {
     return ((word_ ^ other.word_) & ~(uint64_t{0xff} << kBytesShift)) == 0;
+  }
+
+  constexpr Time time() const { return Time{word_ >> kTimeShift}; }
+
+  // Does this one make `access` redundant: the same thread and time, no byte less, and no weaker a kind?
+  constexpr bool Covers(PackedAccess access) const {
+    return (((word_ ^ access.word_) & (kTimeField | kSlotField)) |
+            (access.word_ & ~word_ & (kBytesField | kKindField))) == 0;
+  }
+  // A byte in common, a write among the two, and not both atomic?
+  constexpr bool ConflictsWith(PackedAccess access) const {
+    return (word_ & access.word_ & kBytesField) != 0 && (~(word_ | access.word_) & kKindField) == 0;
+  }
+
+  // Of the same thread, at the same time, and of the same kind?
+  constexpr bool SameMoment(PackedAccess other) const { return (word_ ^ other.word_) >> kSlotShift == 0; }
+  // Both in one, `other` being the later; no access if that can't be.
+  template <class Mix>
+  PackedAccess And(PackedAccess other, Mix mix) const {
+    if (Contains(other.bytes(), bytes())) return other;
+    ContextId context = this->context();
+    if (context != other.context()) context = mix(context, other.context(), other.bytes());
+    if (context == kNoContext) return PackedAccess();
+    return PackedAccess(epoch(), kind(), bytes() | other.bytes(), context);
   }
 
   // Times that don't fit are taken for the last one that does: whoever knows that one is taken to know them all.
@@ -92,19 +125,55 @@ class PackedCell {
   // Did the thread that makes `access` record one that makes it redundant? Takes no lock; "no" proves nothing.
   bool Covers(PackedAccess access) const {
     const uint64_t read = __atomic_load_n(&read_, __ATOMIC_RELAXED);
-    if (IsRedundant(PackedAccess(read), access)) return true;
+    if (PackedAccess(read).Covers(access)) return true;
     const uint64_t write = __atomic_load_n(&write_, __ATOMIC_ACQUIRE);
-    if (write != kSpilled) return IsRedundant(PackedAccess(write), access);
+    if (write != kSpilled) return PackedAccess(write).Covers(access);
     // The record may be given back and used for another cell meanwhile; it stays readable, and no word in it is this
     // thread's unless it was recorded here.
     const Overflow* record = RecordOf(__atomic_load_n(&read_, __ATOMIC_ACQUIRE));
     if (record == nullptr) return false;
-    const uint64_t* words = record->words;
-    const uint32_t home = Raw(access.slot()) % kFirstCapacity;
-    if (IsRedundant(PackedAccess(__atomic_load_n(&words[home], __ATOMIC_RELAXED)), access)) return true;
+    const PackedAccess at_home(Word(record, Raw(access.slot()) % kFirstCapacity));
+    if (at_home.slot() == access.slot()) return at_home.Covers(access);
     for (uint32_t i = 0; i < kFirstCapacity; ++i) {
-      if (IsRedundant(PackedAccess(__atomic_load_n(&words[i], __ATOMIC_RELAXED)), access)) return true;
+      if (PackedAccess(Word(record, i)).Covers(access)) return true;
     }
+    return false;
+  }
+
+  // Does what there is to do for `access` if it is one of the usual things. "no": nothing has changed.
+  template <class Clock, class Mix>
+  bool TakesShortcut(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
+    if (mine.kind() != AccessKind::kWrite && __atomic_load_n(&write_, __ATOMIC_RELAXED) == kSpilled &&
+        Refresh(clock, mine)) {
+      return true;
+    }
+    Opened opened(*this);
+    return opened.is_spread() ? opened.ReplaceInRecord(arena, clock, mine, mix)
+                              : opened.ReplaceInPlace(clock, mine, mix);
+  }
+
+  // Renews the word of the accessing thread in the cell's record, if all else stays as it is. "no": nothing has changed.
+  //
+  // Whoever holds the lock of the cell meanwhile may have seen the old word, or put it back. So the new one is stored first;
+  // if after that the lock is free, the record the same, and the word still there, then who comes later sees it, and what
+  // who came earlier has stored is in the record to be seen.
+  template <class Clock>
+  bool Refresh(const Clock& clock, PackedAccess mine) {
+    const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_ACQUIRE);
+    Overflow* record = RecordOf(handle);  // of this cell, or of another by now
+    if (record == nullptr || record->capacity != kFirstCapacity || Any(record->racy)) return false;
+    uint64_t* home = &record->words[Raw(mine.slot()) % kFirstCapacity];
+    const PackedAccess old(__atomic_load_n(home, __ATOMIC_RELAXED));
+    if (old.slot() != mine.slot() || !Any(old.bytes()) || !Contains(mine.bytes(), old.bytes()) ||
+        !redflag::Covers(mine.kind(), old.kind())) {
+      return false;
+    }
+    if (!Exchange(home, old, mine)) return false;
+    const bool alone = __atomic_load_n(&write_, __ATOMIC_SEQ_CST) == kSpilled &&
+                       __atomic_load_n(&read_, __ATOMIC_ACQUIRE) == handle &&
+                       __atomic_load_n(home, __ATOMIC_ACQUIRE) == mine.word();
+    if (alone && !RacesInFirstRecord(clock, record, mine)) return true;
+    Exchange(home, mine, old);
     return false;
   }
 
@@ -125,12 +194,99 @@ class PackedCell {
       Forget(bytes);
     }
 
+    // An access takes the place of what it covers, or is made one with what the same thread did to other bytes at the same
+    // time, if that leaves no more than two. "no", also if there is a race: nothing has changed.
+    template <class Clock, class Mix>
+    bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix) {
+      const bool one = read_ == write_;
+      const PackedAccess write(write_);
+      const PackedAccess read(one ? 0 : read_);
+      const Fate of_write = FateOf(clock, write, mine);
+      const Fate of_read = FateOf(clock, read, mine);
+      if (of_write == Fate::kRaces || of_read == Fate::kRaces) return false;
+      const uint64_t left = of_write == Fate::kStays ? write_ : of_read == Fate::kStays ? read_ : 0;
+      const bool is_write = IsWrite(mine.kind());
+      if (left == 0) {
+        write_ = is_write ? mine.word() : 0;
+        read_ = mine.word();
+        return true;
+      }
+      const bool both_left = of_write == Fate::kStays && of_read == Fate::kStays;
+      if (PackedAccess(left).SameMoment(mine)) {
+        const PackedAccess both = PackedAccess(left).And(mine, mix);
+        if (both.word() == 0) return false;
+        if (both_left) {
+          write_ = both.word();
+        } else {
+          write_ = is_write ? both.word() : 0;
+          read_ = both.word();
+        }
+        return true;
+      }
+      if (both_left) {
+        if (!read.SameMoment(mine)) return false;
+        const PackedAccess both = read.And(mine, mix);
+        if (both.word() == 0) return false;
+        read_ = both.word();
+        return true;
+      }
+      write_ = is_write ? mine.word() : left;  // each where its filter looks
+      read_ = is_write ? left : mine.word();
+      return true;
+    }
+
+    // The same in a record, where the thread has a place of its own. A record that only its writer has been in since its last
+    // write goes back.
+    template <class Clock, class Mix>
+    bool ReplaceInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
+      Overflow* in = record();
+      if (in->capacity != kFirstCapacity || Any(in->racy)) return false;
+      uint32_t going = 0;
+      uint32_t staying = 0;
+      for (uint32_t i = 0; i < kFirstCapacity; ++i) {
+        const PackedAccess entry(Word(in, i));
+        if (entry.word() == 0) continue;
+        const Fate fate = FateOf(clock, entry, mine);
+        if (fate == Fate::kRaces) return false;
+        (fate == Fate::kGoes ? going : staying) |= 1u << i;
+      }
+      const uint32_t home = Raw(mine.slot()) % kFirstCapacity;
+      const PackedAccess at_home(Word(in, home));
+      PackedAccess fresh = mine;
+      if ((staying >> home & 1) != 0) {
+        if (at_home.SameMoment(mine)) {
+          fresh = at_home.And(mine, mix);
+          if (fresh.word() == 0) return false;
+        } else {
+          const uint32_t room = ~staying & ((1u << kFirstCapacity) - 1);
+          if (room == 0) return false;
+          const auto free = static_cast<uint32_t>(__builtin_ctz(room));
+          const bool is_mine = at_home.slot() == mine.slot();  // then it makes room: the latest is looked for at home
+          SetWord(in, free, is_mine ? at_home.word() : mine.word());
+          going &= ~(1u << free);
+          if (!is_mine) fresh = at_home;
+        }
+      }
+      const bool alone = staying == 0 && going == 1u << home && mine.kind() == AccessKind::kWrite &&
+                         at_home.kind() == AccessKind::kWrite && at_home.slot() == mine.slot();
+      if (alone) {
+        FreeRecord(arena, in);
+        write_ = read_ = mine.word();
+        return true;
+      }
+      for (uint32_t i = 0; i < kFirstCapacity; ++i) {
+        if ((going >> i & 1) != 0 && i != home) SetWord(in, i, 0);
+      }
+      SetWord(in, home, fresh.word());
+      return true;
+    }
+
     template <class Clock>
     Finding Examine(const Clock& clock, const HistoryEntry& access) const {
       const PackedAccess mine(access);
       Finding finding = Finding::kNew;
       ForEach([&](PackedAccess entry) {
-        if (IsRedundant(entry, mine)) {
+        if (entry.Covers(mine)) {
           finding = Finding::kRedundant;
           return false;
         }
@@ -154,8 +310,8 @@ class PackedCell {
     void Record(Arena<Mem>& arena, const Clock& clock, const HistoryEntry& access) {
       const PackedAccess mine(access);
       Filter([&](PackedAccess entry) {
-        const bool covered = Any(entry.bytes() & mine.bytes()) && redflag::Covers(mine.kind(), entry.kind()) &&
-                             clock.Knows(entry.epoch());
+        const bool covered =
+            Any(entry.bytes() & mine.bytes()) && redflag::Covers(mine.kind(), entry.kind()) && Knows(clock, entry);
         return covered ? entry.With(entry.bytes() & ~mine.bytes()) : entry;
       });
       Insert(arena, mine);
@@ -181,6 +337,16 @@ class PackedCell {
     }
 
    private:
+    // What becomes of a remembered access when another one comes.
+    enum class Fate : uint8_t { kGoes, kStays, kRaces };
+    template <class Clock>
+    static Fate FateOf(const Clock& clock, PackedAccess entry, PackedAccess mine) {
+      if (entry.word() == 0) return Fate::kGoes;
+      if (!Knows(clock, entry)) return entry.ConflictsWith(mine) ? Fate::kRaces : Fate::kStays;
+      const bool covered = Contains(mine.bytes(), entry.bytes()) && redflag::Covers(mine.kind(), entry.kind());
+      return covered ? Fate::kGoes : Fate::kStays;
+    }
+
     Overflow* record() const { return RecordOf(read_); }
 
     // Calls visit(access) for each until it answers false.
@@ -193,7 +359,8 @@ class PackedCell {
       }
       const auto* from = record();
       for (uint32_t i = 0; i < from->capacity; ++i) {
-        if (from->words[i] != 0 && !visit(PackedAccess(from->words[i]))) return;
+        const uint64_t word = Word(from, i);
+        if (word != 0 && !visit(PackedAccess(word))) return;
       }
     }
 
@@ -208,7 +375,9 @@ class PackedCell {
       }
       auto* in = record();
       for (uint32_t i = 0; i < in->capacity; ++i) {
-        if (in->words[i] != 0) SetWord(in, i, change(PackedAccess(in->words[i])).word());
+        const uint64_t word = Word(in, i);
+        if (word == 0) continue;
+        if (const uint64_t changed = change(PackedAccess(word)).word(); changed != word) SetWord(in, i, changed);
       }
     }
 
@@ -217,9 +386,6 @@ class PackedCell {
     }
 
     void Insert(Arena<Mem>& arena, PackedAccess mine) {
-      if (is_spread()) {
-        if (mine.kind() == AccessKind::kWrite && !Any(record()->racy) && IsEmpty()) Fold(arena);
-      }
       if (!is_spread()) {
         if (InsertInPlace(mine)) return;
         Spill(arena);
@@ -258,21 +424,16 @@ class PackedCell {
       return true;
     }
 
-    bool IsEmpty() const {
-      bool empty = true;
-      ForEach([&](PackedAccess) { return empty = false; });
-      return empty;
-    }
-
     void InsertIntoRecord(Arena<Mem>& arena, PackedAccess mine) {
       auto* in = record();
       const uint32_t home = Raw(mine.slot()) % kFirstCapacity;
-      uint32_t free = in->words[home] == 0 ? home : in->capacity;
+      uint32_t free = Word(in, home) == 0 ? home : in->capacity;
       for (uint32_t i = 0; i < in->capacity; ++i) {
-        if (in->words[i] == 0) {
+        const PackedAccess entry(Word(in, i));
+        if (entry.word() == 0) {
           if (free == in->capacity) free = i;
-        } else if (PackedAccess(in->words[i]).SameAccess(mine)) {
-          SetWord(in, i, mine.With(mine.bytes() | PackedAccess(in->words[i]).bytes()).word());
+        } else if (entry.SameAccess(mine)) {
+          SetWord(in, i, mine.With(mine.bytes() | entry.bytes()).word());
           return;
         }
       }
@@ -297,7 +458,7 @@ class PackedCell {
       auto* old = record();
       auto* fresh = NewRecord(arena, old->capacity * 2 + 1);
       fresh->racy = old->racy;
-      for (uint32_t i = 0; i < old->capacity; ++i) fresh->words[i] = old->words[i];
+      for (uint32_t i = 0; i < old->capacity; ++i) SetWord(fresh, i, Word(old, i));
       FreeRecord(arena, old);
       read_ = Handle(fresh);
       return fresh;
@@ -309,9 +470,10 @@ class PackedCell {
       uint64_t left[2] = {};
       uint32_t count = 0;
       for (uint32_t i = 0; i < old->capacity; ++i) {
-        if (old->words[i] == 0) continue;
+        const uint64_t word = Word(old, i);
+        if (word == 0) continue;
         if (count == 2) return;
-        left[count++] = old->words[i];
+        left[count++] = word;
       }
       if (Any(old->racy)) return;
       FreeRecord(arena, old);
@@ -361,22 +523,45 @@ class PackedCell {
     __atomic_store_n(&record->words[index], word, __ATOMIC_RELAXED);
   }
 
-  static constexpr bool IsRedundant(PackedAccess entry, PackedAccess access) {
-    return entry.epoch() == access.epoch() && Contains(entry.bytes(), access.bytes()) &&
-           redflag::Covers(entry.kind(), access.kind());
+  static uint64_t Word(const Overflow* record, uint32_t index) {
+    return __atomic_load_n(&record->words[index], __ATOMIC_RELAXED);
+  }
+  static bool Exchange(uint64_t* place, PackedAccess old, PackedAccess fresh) {
+    uint64_t expected = old.word();
+    return __atomic_compare_exchange_n(place, &expected, fresh.word(), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+  }
+  template <class Clock>
+  static bool RacesInFirstRecord(const Clock& clock, const Overflow* record, PackedAccess mine) {
+    for (uint32_t i = 0; i < kFirstCapacity; ++i) {
+      if (const uint64_t word = Word(record, i); word != 0 && RacesWith(clock, PackedAccess(word), mine)) return true;
+    }
+    return false;
   }
 
   template <class Clock>
+  static bool Knows(const Clock& clock, PackedAccess entry) {
+    return clock.Knows(entry.slot(), entry.time());
+  }
+  template <class Clock>
   static bool RacesWith(const Clock& clock, PackedAccess entry, PackedAccess access) {
-    return Any(entry.bytes() & access.bytes()) && Conflicts(entry.kind(), access.kind()) && !clock.Knows(entry.epoch());
+    return entry.ConflictsWith(access) && !Knows(clock, entry);
   }
 
   uint64_t Lock() {
-    for (;;) {
-      const uint64_t word = __atomic_exchange_n(&write_, kLocked, __ATOMIC_ACQUIRE);
-      if (word != kLocked) return word;
-      while (__atomic_load_n(&write_, __ATOMIC_RELAXED) == kLocked) arch::Pause();
-    }
+    uint64_t word = __atomic_exchange_n(&write_, kLocked, __ATOMIC_SEQ_CST);
+    if (word == kLocked) [[unlikely]]
+      word = LockLate();
+    if (word == kSpilled) arch::FenceAfterExchange();  // for Refresh: locked before the words are read
+    return word;
+  }
+  [[gnu::noinline]] uint64_t LockLate() {
+    AtomicMem::Wait wait;
+    uint64_t word = kLocked;
+    do {
+      while (__atomic_load_n(&write_, __ATOMIC_RELAXED) == kLocked) wait.Once();
+      word = __atomic_exchange_n(&write_, kLocked, __ATOMIC_SEQ_CST);
+    } while (word == kLocked);
+    return word;
   }
 
   uint64_t write_;

@@ -49,7 +49,8 @@ class ThreadClock {
   const VectorClock<Mem>& clock() const { return clock_; }
   Epoch epoch() const { return MakeEpoch(slot_, now_); }
   // A thread knows its own past, and that of whoever had its slot before, without looking it up.
-  bool Knows(Epoch epoch) const { return SlotOf(epoch) == slot_ || clock_.Knows(epoch); }
+  bool Knows(Slot slot, Time time) const { return slot == slot_ || time <= clock_.Get(slot); }
+  bool Knows(Epoch epoch) const { return Knows(SlotOf(epoch), TimeOf(epoch)); }
 
   // Begins at `first`, knowing what its creator knows. Fences of the creator are not the child's: "sequenced
   // before" does not reach across threads.

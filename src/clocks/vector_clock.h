@@ -57,7 +57,8 @@ class VectorClock {
     }
   }
 
-  // Becomes equal to `other`, sharing all of its chunks.
+  // Becomes equal to `other`. A few chunks are copied if there is a place for them: the owner of `other` is about to change
+  // its own time, and would have to copy what it shares. Many are shared: most of them will not change.
   void Assign(const VectorClock& other) {
     if (this == &other) return;
     if (other.chunk_count_ > chunk_count_) Resize(other.chunk_count_);
@@ -65,6 +66,10 @@ class VectorClock {
       Chunk*& mine = table()[i];
       Chunk* theirs = i < other.chunk_count_ ? other.table()[i] : nullptr;
       if (mine == theirs) continue;
+      if (mine != nullptr && theirs != nullptr && chunk_count_ <= kCopiedChunks && mine->owners.Load() == 1) {
+        CopyTimes(mine, theirs);
+        continue;
+      }
       if (mine != nullptr) Drop(mine);
       mine = theirs == nullptr ? nullptr : Share(theirs);
     }
@@ -97,6 +102,7 @@ class VectorClock {
  private:
   static constexpr uint32_t kChunkSlots = 16;
   static constexpr uint32_t kInlineChunks = 2;
+  static constexpr uint32_t kCopiedChunks = 4;
 
   struct Chunk {
     typename Mem::Counter owners;
@@ -109,6 +115,10 @@ class VectorClock {
   static Chunk* Share(Chunk* chunk) {
     chunk->owners.Add(1);
     return chunk;
+  }
+
+  static void CopyTimes(Chunk* to, const Chunk* from) {
+    for (uint32_t i = 0; i < kChunkSlots; ++i) to->times[i] = from->times[i];
   }
 
   void Drop(Chunk* chunk) {
@@ -128,7 +138,7 @@ class VectorClock {
       for (Time& time : place->times) time = kNever;
     } else if (place->owners.Load() != 1) {
       Chunk* copy = NewChunk();
-      for (uint32_t i = 0; i < kChunkSlots; ++i) copy->times[i] = place->times[i];
+      CopyTimes(copy, place);
       Drop(place);
       place = copy;
     }

@@ -261,6 +261,16 @@ class Hb {
     return raced;
   }
 
+  // What most accesses come to, where cells know it at a glance. False: OnAccess() has to look.
+  // mix(old, fresh, bytes): a context that stands for `fresh` where these bytes are concerned, and else for `old`; kNoContext
+  // if there is no such thing. With it, accesses of one time to different bytes are one to a cell that has little room.
+  template <class Label, class Mix>
+  bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix) {
+    if (!cell.TakesShortcut(arena_, t.clock, mine, mix)) return false;
+    ++t.counts[RuleOf(mine.kind())];
+    return true;
+  }
+
   // ---- Lifetimes: [GL Fig.5 rule 8], with the allocation itself as the first write ----
 
   Stamp OnLifetime(Thread& t, Addr addr, uint64_t size, AccessOrigin origin, ContextId context) {

@@ -24,34 +24,74 @@ inline uint64_t DifferenceToTag(const void* p) {
   return (kIsWrite ? word : word | kWriteBit) ^ local.tag;
 }
 
+// Bytes that `p` points to in its granule, of an aligned access.
+template <int kSize>
+inline uint64_t NeededOf(const void* p) {
+  return kSize >= 8 ? 0xff : ((uint64_t{1} << kSize) - 1) << (reinterpret_cast<uint64_t>(p) & 7);
+}
+
 // Do all that matters for an aligned access of this size agree?
 template <int kSize>
 inline bool IsHit(uint64_t difference, const void* p) {
   if constexpr (kSize == 8) return difference == 0;
-  const uint64_t needed = ((uint64_t{1} << kSize) - 1) << (reinterpret_cast<uint64_t>(p) & 7);
-  return (difference & (~kBytesField | needed)) == 0;
+  return (difference & (~kBytesField | NeededOf<kSize>(p))) == 0;
 }
 
-// The word of this thread in the cell's record, if it has one; otherwise the filter word.
-inline uint64_t SharedDifference(const void* p) {
+// The other word that may tell: that of this thread in the cell's record, if there is one; otherwise the one that the filter did
+// not look at.
+template <bool kIsWrite>
+inline uint64_t SecondDifference(const void* p) {
   const auto addr = reinterpret_cast<uint64_t>(p);
   const auto* words = reinterpret_cast<const uint64_t*>(local.cells + (addr & local.fold) * 2);
   uint64_t word = __atomic_load_n(words + 1, __ATOMIC_ACQUIRE);
   if (Detector::Cell::IsHandle(word)) {
     const auto* record = reinterpret_cast<const char*>(word << Detector::Cell::kHandleShift);
     word = __atomic_load_n(reinterpret_cast<const uint64_t*>(record + local.home), __ATOMIC_RELAXED);
+  } else if constexpr (!kIsWrite) {
+    word = __atomic_load_n(words, __ATOMIC_RELAXED);
   }
-  return (word >> PackedAccess::kBytesShift | kWriteBit) ^ local.tag;
+  word >>= PackedAccess::kBytesShift;
+  return (kIsWrite ? word : word | kWriteBit) ^ local.tag;
 }
 
-// The second chance of a read: data that several threads read have a record, and in it a place for this one.
+// Did this thread find the access at second glance before?
+template <int kSize>
+inline bool IsSeen(const void* p) {
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  const uint64_t difference = local.seen[SeenIndex(addr)] ^ SeenWord(addr, local.now);
+  return (difference & (~kBytesField | NeededOf<kSize>(p))) == 0;
+}
+
+// Finds it there, and notes that.
+template <int kSize>
+inline bool IsSecond(const void* p) {
+  const uint64_t difference = SecondDifference<false>(p);
+  if (!IsHit<kSize>(difference, p)) return false;
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  local.seen[SeenIndex(addr)] = SeenWord(addr, local.now) ^ (difference & kBytesField);
+  return true;
+}
+
+// The second chance of a read: data that several threads read have a record, and in it a place for this one; fields that share a
+// granule may have been written and read.
 template <int kSize, void (*kSlow)(void*)>
-[[gnu::noinline]] void ReadShared(void* p) {
+[[gnu::noinline]] void ReadAgain(void* p) {
   if constexpr (kSize == 16) {
-    if ((SharedDifference(p) | SharedDifference(static_cast<char*>(p) + 8)) == 0) return;
+    void* rest = static_cast<char*>(p) + 8;
+    const auto is_known = [](void* half) {
+      return DifferenceToTag<false>(half) == 0 || IsSeen<8>(half) || IsSecond<8>(half);
+    };
+    if (is_known(p) && is_known(rest)) return;
   } else {
-    if (IsHit<kSize>(SharedDifference(p), p)) return;
+    if (IsSeen<kSize>(p) || IsSecond<kSize>(p)) return;
   }
+  REDFLAG_TAIL_CALL kSlow(p);
+}
+
+// The same of a write.
+template <int kSize, void (*kSlow)(void*)>
+[[gnu::noinline]] void WriteAgain(void* p) {
+  if (IsHit<kSize>(SecondDifference<true>(p), p)) return;
   REDFLAG_TAIL_CALL kSlow(p);
 }
 
@@ -67,6 +107,17 @@ template <int kSize, AccessKind kKind>
   Slow(p, kSize, kKind, REDFLAG_CALLER);
 }
 
+// The same of an address that is a multiple of the size.
+template <int kSize, AccessKind kKind>
+[[gnu::noinline]] void AlignedAccess(void* p) {
+  Thread* thread = Runtime::Enter();
+  if (thread == nullptr) return;
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  const auto bytes = ByteMask(((1u << kSize) - 1) << (addr & 7));
+  if (thread->ignore == 0) Runtime::Get().AccessGranule(*thread, addr, bytes, kKind, REDFLAG_CALLER, kSize);
+  Runtime::Leave(thread);
+}
+
 constexpr auto kVptr = static_cast<uint64_t>(PlaceFlag::kVptr);
 [[gnu::noinline]] void SlowVptrRead(void** p) { Slow(p, sizeof *p, AccessKind::kRead, REDFLAG_CALLER | kVptr); }
 [[gnu::noinline]] void SlowVptrUpdate(void** p, void*) {
@@ -79,23 +130,27 @@ constexpr auto kVptr = static_cast<uint64_t>(PlaceFlag::kVptr);
 using redflag::AccessKind;
 using namespace redflag::rt;  // NOLINT: this file is the outside of that namespace
 
-#define REDFLAG_ACCESS(size)                                                                                           \
-  REDFLAG_ABI void __tsan_read##size(void* p) {                                                                        \
-    if (IsHit<size>(DifferenceToTag<false>(p), p)) [[likely]]                                                          \
-      return;                                                                                                          \
-    REDFLAG_TAIL_CALL ReadShared<size, SlowAccess<size, AccessKind::kRead>>(p);                                        \
-  }                                                                                                                    \
-  REDFLAG_ABI void __tsan_write##size(void* p) {                                                                       \
-    if (IsHit<size>(DifferenceToTag<true>(p), p)) [[likely]]                                                           \
-      return;                                                                                                          \
-    REDFLAG_TAIL_CALL SlowAccess<size, AccessKind::kWrite>(p);                                                         \
-  }                                                                                                                    \
-  REDFLAG_ABI void __tsan_volatile_read##size(void* p) { REDFLAG_TAIL_CALL SlowAccess<size, AccessKind::kRead>(p); }   \
-  REDFLAG_ABI void __tsan_volatile_write##size(void* p) { REDFLAG_TAIL_CALL SlowAccess<size, AccessKind::kWrite>(p); } \
-  REDFLAG_ABI void __tsan_read_write##size(void* p) {                                                                  \
-    if (IsHit<size>(DifferenceToTag<true>(p), p)) [[likely]]                                                           \
-      return;                                                                                                          \
-    REDFLAG_TAIL_CALL SlowAccess<size, AccessKind::kWrite>(p);                                                         \
+#define REDFLAG_ACCESS(size)                                                        \
+  REDFLAG_ABI void __tsan_read##size(void* p) {                                     \
+    if (IsHit<size>(DifferenceToTag<false>(p), p)) [[likely]]                       \
+      return;                                                                       \
+    REDFLAG_TAIL_CALL ReadAgain<size, AlignedAccess<size, AccessKind::kRead>>(p);   \
+  }                                                                                 \
+  REDFLAG_ABI void __tsan_write##size(void* p) {                                    \
+    if (IsHit<size>(DifferenceToTag<true>(p), p)) [[likely]]                        \
+      return;                                                                       \
+    REDFLAG_TAIL_CALL WriteAgain<size, AlignedAccess<size, AccessKind::kWrite>>(p); \
+  }                                                                                 \
+  REDFLAG_ABI void __tsan_volatile_read##size(void* p) {                            \
+    REDFLAG_TAIL_CALL AlignedAccess<size, AccessKind::kRead>(p);                    \
+  }                                                                                 \
+  REDFLAG_ABI void __tsan_volatile_write##size(void* p) {                           \
+    REDFLAG_TAIL_CALL AlignedAccess<size, AccessKind::kWrite>(p);                   \
+  }                                                                                 \
+  REDFLAG_ABI void __tsan_read_write##size(void* p) {                               \
+    if (IsHit<size>(DifferenceToTag<true>(p), p)) [[likely]]                        \
+      return;                                                                       \
+    REDFLAG_TAIL_CALL WriteAgain<size, AlignedAccess<size, AccessKind::kWrite>>(p); \
   }
 REDFLAG_ACCESS(1)
 REDFLAG_ACCESS(2)
@@ -110,7 +165,7 @@ REDFLAG_ABI void __tsan_read16(void* p) {
   if ((difference | (reinterpret_cast<uint64_t>(p) & 7)) == 0) [[likely]]
     return;
   if ((reinterpret_cast<uint64_t>(p) & 7) != 0) REDFLAG_TAIL_CALL SlowAccess<16, AccessKind::kRead>(p);
-  REDFLAG_TAIL_CALL ReadShared<16, SlowAccess<16, AccessKind::kRead>>(p);
+  REDFLAG_TAIL_CALL ReadAgain<16, SlowAccess<16, AccessKind::kRead>>(p);
 }
 REDFLAG_ABI void __tsan_write16(void* p) {
   const uint64_t difference = DifferenceToTag<true>(p) | DifferenceToTag<true>(static_cast<char*>(p) + 8);

@@ -2,6 +2,11 @@
 // named by its innermost node, 24 bits. Nodes are made when somebody records an access, shared by all threads, and never
 // change or go.
 //
+// Three kinds of node stand for something else than a call, told by the upper bits of their place:
+//   under   the context `caller`, with the locks of a chain held
+//   held    one more lock in a chain: the context in which it was taken; `caller` is the rest of the chain
+//   mixed   of one granule, some bytes were accessed in one context and the others in the context `caller`
+//
 // Lookups take no lock. When the tree is full, new stacks share the node kFull, and that is counted.
 #pragma once
 
@@ -13,6 +18,19 @@
 #include "clocks/packed_cell.h"
 
 namespace redflag::rt {
+
+// What is in the upper bits of a place: what an access was beside its address and kind, so that reports know; or what a node is.
+enum class PlaceFlag : uint64_t {
+  kNone = 0,
+  kVptr = uint64_t{1} << 56,
+  kAlloc = uint64_t{2} << 56,
+  kFree = uint64_t{3} << 56,
+  kUnder = uint64_t{4} << 56,
+  kHeld = uint64_t{5} << 56,
+  kMixed = uint64_t{6} << 56,
+};
+inline constexpr uint64_t kPlaceMask = (uint64_t{1} << 56) - 1;
+constexpr PlaceFlag FlagOf(uint64_t place) { return static_cast<PlaceFlag>(place & ~kPlaceMask); }
 
 class ContextTree {
  public:
@@ -52,6 +70,35 @@ class ContextTree {
       }
       // Somebody added nodes: look at those, down to where this look began.
     }
+  }
+
+  // Places of the nodes that are no calls.
+  static constexpr uint64_t Under(ContextId chain) { return static_cast<uint64_t>(PlaceFlag::kUnder) | Raw(chain); }
+  static constexpr uint64_t Held(ContextId taken_at) { return static_cast<uint64_t>(PlaceFlag::kHeld) | Raw(taken_at); }
+  static constexpr uint64_t Mixed(ContextId context, ByteMask bytes) {
+    return static_cast<uint64_t>(PlaceFlag::kMixed) | uint64_t{Raw(bytes)} << 32 | Raw(context);
+  }
+
+  // The context itself, and the chain of locks that it was under.
+  struct Parts {
+    ContextId calls;
+    ContextId chain;
+  };
+  Parts PartsOf(ContextId id) const {
+    if (FlagOf(PlaceOf(id)) != PlaceFlag::kUnder) return {id, kNoContext};
+    return {CallerOf(id), ContextId{static_cast<uint32_t>(PlaceOf(id))}};
+  }
+
+  // Calls visit(context, bytes) for each context in which some of `bytes` were accessed.
+  template <class Visitor>
+  void ForEachSource(ContextId id, ByteMask bytes, Visitor visit) const {
+    while (FlagOf(PlaceOf(id)) == PlaceFlag::kMixed) {
+      const auto theirs = ByteMask(PlaceOf(id) >> 32);
+      if (Any(bytes & theirs)) visit(ContextId{static_cast<uint32_t>(PlaceOf(id))}, bytes & theirs);
+      bytes = bytes & ~theirs;
+      id = CallerOf(id);
+    }
+    if (Any(bytes)) visit(id, bytes);
   }
 
   uint64_t PlaceOf(ContextId id) const { return nodes_[Raw(id)].place; }

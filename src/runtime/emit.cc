@@ -52,6 +52,7 @@ class Emitter {
   void AddStack(Runtime& runtime, ContextId context);
   void PrintBriefly(Runtime& runtime, const RaceRecord& record, uint64_t addr);
   bool IsNew(uint64_t key);
+  static void TakeApart(const ContextTree& tree, RaceRecord& record);
 
   // Counts shared with `redflag run` (cli/run.cc).
   struct RunStatus {
@@ -267,6 +268,7 @@ void Emitter::PutModules() {
 
 void Emitter::AddStack(Runtime& runtime, ContextId context) {
   ContextTree& tree = runtime.contexts();
+  context = tree.PartsOf(context).calls;
   uint32_t frames = 0;
   for (ContextId at = context; at != kNoContext && frames < wire::kMaxFrames; at = tree.CallerOf(at)) ++frames;
   message_.Add(wire::Stack{.frames = frames, .truncated = context == ContextTree::kFull ? 1u : 0u});
@@ -289,8 +291,8 @@ void Emitter::PutThread(Runtime& runtime, Tid tid) {
 
 void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                         uint64_t addr, uint64_t bytes, bool is_reporting) {
-  const uint64_t place = runtime.contexts().PlaceOf(access.context);
-  const auto flag = static_cast<PlaceFlag>(place & ~kPlaceMask);
+  const ContextTree::Parts parts = runtime.contexts().PartsOf(access.context);
+  const PlaceFlag flag = FlagOf(runtime.contexts().PlaceOf(parts.calls));
   wire::AccessHead head = {};
   if (is_reporting) {
     head.address = addr;
@@ -310,10 +312,14 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
   if (is_reporting) {
     locks = reporting.locks.begin();
     head.lock_count = static_cast<uint32_t>(reporting.locks.size());
-  } else if (runtime.LogOf(SlotOf(Epoch{access.label})).Find(TimeOf(Epoch{access.label}), entry_)) {
+  } else if (parts.chain == kNoContext) {
+    head.lock_count = 0;
+  } else if (runtime.LogOf(SlotOf(Epoch{access.label})).Find(TimeOf(Epoch{access.label}), parts.chain, entry_)) {
     head.lock_count = entry_.count < LockLog::kMaxLocks ? entry_.count : LockLog::kMaxLocks;
+    if (entry_.count > LockLog::kMaxLocks) head.flags |= wire::kLocksUnknown;
   } else {
     head.lock_count = 0;
+    head.flags |= wire::kLocksUnknown;
   }
   if (head.lock_count > 64) head.lock_count = 64;
   message_.Add(head);
@@ -338,11 +344,27 @@ bool Emitter::IsNew(uint64_t key) {
   }
 }
 
+// Earlier accesses that a cell kept as one, taken apart.
+void Emitter::TakeApart(const ContextTree& tree, RaceRecord& record) {
+  const RaceRecord whole = record;
+  record.earlier_count = 0;
+  record.earlier_total -= whole.earlier_count;
+  for (uint32_t i = 0; i < whole.earlier_count; ++i) {
+    tree.ForEachSource(whole.earlier[i].context, whole.earlier[i].bytes, [&](ContextId context, ByteMask bytes) {
+      AccessRecord part = whole.earlier[i];
+      part.context = context;
+      part.bytes = bytes;
+      record.AddEarlier(part);
+    });
+  }
+}
+
 bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
-  const RaceRecord& record = t.record;
   ContextTree& tree = runtime.contexts();
-  uint64_t mine = HashKey(tree.PlaceOf(record.access.context));
-  uint64_t theirs = HashKey(tree.PlaceOf(record.earlier[0].context));
+  TakeApart(tree, t.record);
+  const RaceRecord& record = t.record;
+  uint64_t mine = HashKey(tree.PlaceOf(tree.PartsOf(record.access.context).calls));
+  uint64_t theirs = HashKey(tree.PlaceOf(tree.PartsOf(record.earlier[0].context).calls));
   ScopedLock guard(lock_);
   if (!IsNew(HashKey(mine + theirs) ^ (mine * theirs))) {
     ++duplicates_;
@@ -392,7 +414,8 @@ void PrintStack(Runtime& runtime, ContextId context) {
     uint64_t pc;
     Line* line;
   };
-  ContextTree& tree = runtime.contexts();
+  const ContextTree& tree = runtime.contexts();
+  context = tree.PartsOf(context).calls;
   int number = 0;
   for (ContextId at = context; at != kNoContext && number < 64; at = tree.CallerOf(at), ++number) {
     Line line;

@@ -15,13 +15,22 @@ namespace {
 
 // What a thread that nobody knows has in place of shadow.
 alignas(16) char unknown_cell[16];
+uint64_t unknown_seen[kSeenWords];
 
 uint32_t OsThreadId() { return static_cast<uint32_t>(arch::Syscall(SYS_gettid, 0, 0, 0, 0, 0, 0)); }
 
 }  // namespace
 
-thread_local constinit Local local = {
-    .tag = 0, .cells = unknown_cell, .fold = 0, .top = nullptr, .limit = nullptr, .thread = nullptr, .home = 0};
+constexpr Local kUnknown = {.tag = 0,
+                            .cells = unknown_cell,
+                            .fold = 0,
+                            .top = nullptr,
+                            .limit = nullptr,
+                            .thread = nullptr,
+                            .home = 0,
+                            .now = 0,
+                            .seen = unknown_seen};
+thread_local constinit Local local = kUnknown;
 
 constinit uint32_t Runtime::state_ = kNew;
 alignas(Runtime) char Runtime::storage_[sizeof(Runtime)];
@@ -47,7 +56,7 @@ bool Runtime::Start() {
   runtime.contexts_.Start();
   runtime.syncs_.Start();
   runtime.infos_ = static_cast<ThreadInfo*>(MapPages(uint64_t{kMaxThreads} * sizeof(ThreadInfo)));
-  runtime.blocks_ = static_cast<BlockInfo*>(MapPages((uint64_t{1} << 28) * sizeof(BlockInfo)));
+  runtime.blocks_ = static_cast<BlockInfo*>(MapPages(uint64_t{kMaxBlocks} * sizeof(BlockInfo)));
   StartEmitting(runtime.flags_);
   __atomic_store_n(&state_, kRunning, __ATOMIC_RELEASE);
   return true;
@@ -88,7 +97,7 @@ Thread* Runtime::NewThread(Thread* creator, uint64_t place, bool detached) {
   info.flags = detached ? wire::kDetached : 0;
   if (creator != nullptr) {
     info.creator = creator->state.tid;
-    info.created_at = creator->ContextOf(contexts_, place);
+    info.created_at = creator->CallsAt(contexts_, place);
     Changed(*creator, detector_.OnFork(creator->state, thread->state));
   } else {
     info.creator = kNoThread;
@@ -101,10 +110,12 @@ void Runtime::Begin(Thread* thread) {
   local = Local{.tag = 0,
                 .cells = shadow_.cells(),
                 .fold = Shadow::kFold,
-                .top = thread->frames,
-                .limit = thread->frames + Thread::kFrames,
+                .top = thread->frames(),
+                .limit = thread->frames_end(),
                 .thread = thread,
-                .home = 0};
+                .home = 0,
+                .now = 0,
+                .seen = thread->seen()};
   infos_[Raw(thread->state.tid)].os_id = OsThreadId();
   Retag(*thread);
 }
@@ -120,9 +131,9 @@ void Runtime::End(Thread* thread) {
     const HeldAt held = thread->locks[thread->locks.size() - 1];
     Unlock(*thread, held.address, held.mode, true);
   }
+  GiveBlocksBack(*thread, 0);
   EndOf(thread);
-  local =
-      Local{.tag = 0, .cells = unknown_cell, .fold = 0, .top = nullptr, .limit = nullptr, .thread = nullptr, .home = 0};
+  local = kUnknown;
 }
 
 void Runtime::Join(Thread& t, Thread* child) {
@@ -136,42 +147,55 @@ void Runtime::Drop(Thread* thread) {
 }
 
 void Runtime::Retag(Thread& t) {
-  if (detector_.NeedsRenewal(t.state)) detector_.Renew(t.state);
-  t.recorded = false;
+  if (detector_.NeedsRenewal(t.state)) {
+    detector_.Renew(t.state);
+    for (uint64_t& word : t.seen()) word = 0;  // they name times of another slot
+  }
+  t.locks_logged = t.locks.empty();
+  t.now = PackedAccess(t.state.clock.epoch(), AccessKind{}, kNoBytes, kNoContext).word();
   local.tag = TagOf(t.state.clock.epoch());
+  local.now = NowOf(t.state.clock.epoch());
   local.home = Detector::Cell::HomeOffset(SlotOf(t.state.clock.epoch()));
 }
 
 // ---- Accesses ----
 
-// The log must tell the locks of every access that is recorded: if they have changed since the last one, the new ones begin with
-// a time of their own.
-void Runtime::NoteLocks(Thread& t) {
-  if (!t.locks_changed) return;
-  if (t.recorded) {
-    t.state.clock.Tick();
-    Retag(t);
-  }
+// The log must tell the locks of every access that is recorded.
+void Runtime::LogLocks(Thread& t) {
   const Epoch now = t.state.clock.epoch();
   logs_[Raw(SlotOf(now)) % PackedAccess::kMaxSlots].Add(TimeOf(now), t.locks.begin(),
                                                         static_cast<uint32_t>(t.locks.size()));
-  t.locks_changed = false;
+  t.locks_logged = true;
 }
 
-void Runtime::AccessGranule(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t addr,
-                            uint64_t size) {
+inline void Runtime::AccessCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, uint64_t place,
+                                ContextId& context, uint64_t addr, uint64_t size) {
   auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
-  if (cell.Covers(PackedAccess(t.state.clock.epoch(), kind, bytes, kNoContext))) return;
-  NoteLocks(t);
-  t.recorded = true;
-  const Access access{.granule = Addr{granule}, .bytes = bytes, .kind = kind, .context = t.ContextOf(contexts_, place)};
+  const PackedAccess anywhere(t.now | uint64_t{Raw(kind)} << PackedAccess::kKindShift |
+                              uint64_t{Raw(bytes)} << PackedAccess::kBytesShift);
+  if (cell.Covers(anywhere)) return;
+  if (context == kNoContext) {
+    if (!t.locks_logged) LogLocks(t);
+    context = t.ContextOf(contexts_, place);
+  }
+  const auto mix = [&](ContextId old, ContextId fresh, ByteMask fresh_bytes) {
+    return t.Child(contexts_, old, ContextTree::Mixed(fresh, fresh_bytes));
+  };
+  if (detector_.TakesShortcut(t.state, cell, PackedAccess(anywhere.word() | Raw(context)), mix)) return;
+  const Access access{.granule = Addr{granule}, .bytes = bytes, .kind = kind, .context = context};
   if (Any(detector_.OnAccess(t.state, cell, access, t.record))) Report(t, addr, size);
+}
+
+void Runtime::AccessGranule(Thread& t, uint64_t addr, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t size) {
+  ContextId context = kNoContext;
+  AccessCell(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
 }
 
 void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
   if (t.ignore != 0 || bytes == 0) return;
+  ContextId context = kNoContext;
   for (uint64_t at = addr; at < addr + bytes; at = (at | (kGranule - 1)) + 1) {
-    AccessGranule(t, at & ~(kGranule - 1), MaskOf(Addr{at}, addr + bytes - at), kind, place, addr, bytes);
+    AccessCell(t, at & ~(kGranule - 1), MaskOf(Addr{at}, addr + bytes - at), kind, place, context, addr, bytes);
   }
 }
 
@@ -189,9 +213,13 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
       return;
     }
   }
-  t.locks.Push(HeldAt{
-      .address = lock, .context = t.ContextOf(contexts_, place), .mode = mode, .depth = static_cast<uint16_t>(depth)});
-  t.locks_changed = true;
+  const ContextId taken_at = t.CallsAt(contexts_, place);
+  t.locks.Push(HeldAt{.address = lock,
+                      .context = taken_at,
+                      .chain = t.Child(contexts_, t.Chain(), ContextTree::Held(taken_at)),
+                      .mode = mode,
+                      .depth = static_cast<uint16_t>(depth)});
+  t.locks_logged = false;
   SyncTable::Locked object(syncs_, lock);
   Changed(t, detector_.OnLock(t.state, object->sync, mode));
 }
@@ -204,7 +232,10 @@ int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all) {
     held.depth -= static_cast<uint16_t>(given_up);
     if (held.depth != 0) return given_up;
     t.locks.Remove(i);
-    t.locks_changed = true;
+    for (; i < t.locks.size(); ++i) {
+      const ContextId rest = i == 0 ? kNoContext : t.locks[i - 1].chain;
+      t.locks[i].chain = t.Child(contexts_, rest, ContextTree::Held(t.locks[i].context));
+    }
     SyncTable::Locked object(syncs_, lock);
     Changed(t, detector_.OnUnlock(t.state, object->sync, mode));
     return given_up;
@@ -220,7 +251,7 @@ LockMode Runtime::HeldMode(Thread& t, uint64_t lock) {
 }
 
 void Runtime::Acquire(Thread& t, uint64_t object) {
-  SyncTable::Locked locked(syncs_, object, false);
+  SyncTable::Locked locked(syncs_, object, SyncTable::Locked::kLook);
   if (locked) Changed(t, detector_.OnAcquire(t.state, locked->sync));
 }
 
@@ -251,36 +282,58 @@ uint64_t Runtime::BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties) {
 }
 
 void Runtime::BarrierLeave(Thread& t, uint64_t barrier, uint64_t phase) {
-  SyncTable::Locked object(syncs_, barrier, false);
+  SyncTable::Locked object(syncs_, barrier, SyncTable::Locked::kLook);
   if (object) Changed(t, detector_.OnAcquire(t.state, object->phase[phase % 2]));
 }
 
 // ---- Memory ----
 
-uint32_t Runtime::NewBlock(const BlockInfo& block) {
-  ScopedLock guard(blocks_lock_);
-  uint32_t index = free_block_;
-  if (index != 0) {
-    free_block_ = static_cast<uint32_t>(blocks_[index].begin);
-  } else {
-    index = next_block_++;
-    if (index >= (1u << 28)) return 0;
+uint32_t Runtime::NewBlock(Thread& t, const BlockInfo& block) {
+  if (t.spare_block_count == 0) {
+    ScopedLock guard(blocks_lock_);
+    while (t.spare_block_count < Thread::kSpareBlocks / 2) {
+      uint32_t index = free_block_;
+      if (index != 0) {
+        free_block_ = static_cast<uint32_t>(blocks_[index].begin);
+      } else {
+        index = next_block_;
+        if (index >= kMaxBlocks) break;
+        ++next_block_;
+      }
+      t.spare_blocks[t.spare_block_count++] = index;
+    }
+    if (t.spare_block_count == 0) return 0;
   }
+  const uint32_t index = t.spare_blocks[--t.spare_block_count];
   blocks_[index] = block;
   return index;
 }
 
+void Runtime::FreeBlock(Thread& t, uint32_t index) {
+  blocks_[index] = BlockInfo{.begin = 0, .bytes = 0, .context = kNoContext, .thread = kNoThread};
+  if (t.spare_block_count == Thread::kSpareBlocks) GiveBlocksBack(t, Thread::kSpareBlocks / 2);
+  t.spare_blocks[t.spare_block_count++] = index;
+}
+
+void Runtime::GiveBlocksBack(Thread& t, uint32_t keep) {
+  ScopedLock guard(blocks_lock_);
+  while (t.spare_block_count > keep) {
+    const uint32_t index = t.spare_blocks[--t.spare_block_count];
+    blocks_[index].begin = free_block_;
+    free_block_ = index;
+  }
+}
+
 void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t place) {
   if (block == 0) return;
-  NoteLocks(t);
+  if (!t.locks_logged) LogLocks(t);
   const ContextId context = t.ContextOf(contexts_, place | static_cast<uint64_t>(PlaceFlag::kAlloc));
   const BlockInfo info{.begin = block, .bytes = bytes, .context = context, .thread = t.state.tid};
-  *shadow_.BlockAt(block) = NewBlock(info);
+  __atomic_store_n(shadow_.BlockAt(block), NewBlock(t, info), __ATOMIC_RELEASE);
   if (t.ignore != 0) return;
   // The allocation is the first write. Pages of large blocks that were never touched have no past, and need no first write to
   // end it.
   const auto stamp = detector_.OnLifetime(t.state, Addr{block}, bytes, AccessOrigin::kAlloc, context);
-  t.recorded = true;
   shadow_.ForEachTouched(block, bytes, [&](uint64_t first, uint64_t count) {
     for (uint64_t at = first; at < first + count; at = (at | (kGranule - 1)) + 1) {
       auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
@@ -294,12 +347,7 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   const uint32_t index = __atomic_exchange_n(at_block, 0, __ATOMIC_ACQ_REL);
   if (index == 0) return;
   const BlockInfo info = blocks_[index];
-  {
-    // What is freed is remembered until the memory is used again: a report on a use after free tells of the block.
-    ScopedLock guard(blocks_lock_);
-    blocks_[index] = BlockInfo{.begin = free_block_, .bytes = 0, .context = kNoContext, .thread = kNoThread};
-    free_block_ = index;
-  }
+  FreeBlock(t, index);
   syncs_.Remove(block, info.bytes);
   const uint64_t free_place = place | static_cast<uint64_t>(PlaceFlag::kFree);
   shadow_.ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
@@ -319,14 +367,16 @@ void Runtime::Unmapped(uint64_t addr, uint64_t bytes) {
   shadow_.Release(addr, bytes);
 }
 
+// The block may be freed while it is being looked at: then it is not the one that was asked for.
 bool Runtime::FindBlock(uint64_t addr, BlockInfo& found) {
   constexpr uint64_t kFarthest = uint64_t{1} << 22;
-  ScopedLock guard(blocks_lock_);
   for (uint64_t at = addr & ~uint64_t{15}; at + kFarthest > addr; at -= 16) {
-    const uint32_t index = *shadow_.BlockAt(at);
+    const uint32_t index = __atomic_load_n(shadow_.BlockAt(at), __ATOMIC_ACQUIRE);
     if (index == 0) continue;
     found = blocks_[index];
-    return addr - found.begin < found.bytes;
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    const bool same = __atomic_load_n(shadow_.BlockAt(at), __ATOMIC_RELAXED) == index && found.begin == at;
+    return same && addr - found.begin < found.bytes;
   }
   return false;
 }

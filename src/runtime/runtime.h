@@ -21,15 +21,6 @@
 
 namespace redflag::rt {
 
-// What an access was, beside its address and kind; stored in the upper bits of its place, so that reports know.
-enum class PlaceFlag : uint64_t {
-  kNone = 0,
-  kVptr = uint64_t{1} << 56,
-  kAlloc = uint64_t{2} << 56,
-  kFree = uint64_t{3} << 56,
-};
-inline constexpr uint64_t kPlaceMask = (uint64_t{1} << 56) - 1;
-
 // What is kept of a thread for reports, also after its end.
 struct ThreadInfo {
   Tid creator = kNoThread;
@@ -42,7 +33,7 @@ struct ThreadInfo {
 // A block of the heap.
 struct BlockInfo {
   uint64_t begin;
-  uint64_t bytes;  // 0: this entry is free, and `begin` names the next one
+  uint64_t bytes;
   ContextId context;
   Tid thread;
 };
@@ -67,6 +58,8 @@ class Runtime {
 
   // ---- Accesses ----
   void AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
+  // The same of `size` bytes of one granule.
+  void AccessGranule(Thread& t, uint64_t addr, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t size);
 
   // ---- Synchronization: each retags the thread if the detector says so ----
   void Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place);
@@ -84,15 +77,27 @@ class Runtime {
   template <class Operation>
   auto AtomicLoadAt(Thread& t, uint64_t addr, uint64_t bytes, MemoryOrder order, uint64_t place, Operation operation) {
     const auto access = [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicRead, place); };
+    if (const SyncObject* object = syncs_.Peek(addr); object != nullptr) {
+      const Thread::KnownSync& known = t.KnownOf(object);
+      const uint32_t version = __atomic_load_n(&object->version, __ATOMIC_ACQUIRE);
+      if (known.object == object && known.version == version && (known.acquired || !Acquires(order))) {
+        const auto value = operation();
+        if (__atomic_load_n(&object->version, __ATOMIC_RELAXED) == version) {
+          access();
+          return value;
+        }
+      }
+    }
     for (;;) {
-      SyncTable::Locked object(syncs_, addr, false);
+      SyncTable::Locked object(syncs_, addr, SyncTable::Locked::kLook);
       const auto value = operation();
       if (object) {
         Changed(t, AtomicLoad(detector_, t.state, object->sync, order, access));
+        t.KnownOf(&*object) = {.object = &*object, .version = object->version, .acquired = Acquires(order)};
         return value;
       }
       // Nobody ever handed anything on through this variable; unless somebody does right now.
-      if (!syncs_.Has(addr)) {
+      if (syncs_.Peek(addr) == nullptr) {
         access();
         return value;
       }
@@ -158,20 +163,24 @@ class Runtime {
  private:
   enum State : uint32_t { kNew, kStarting, kRunning, kOff };
   static constexpr uint32_t kMaxThreads = 1u << 24;
+  static constexpr uint32_t kMaxBlocks = 1u << 28;
 
   Runtime();
   static Thread* Meet();
   static bool Start();
 
-  void AccessGranule(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t addr,
-                     uint64_t size);
+  // An access to bytes of one granule, being part of one to [addr, addr + size). Finds out the context if it needs it.
+  void AccessCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, uint64_t place, ContextId& context,
+                  uint64_t addr, uint64_t size);
   [[gnu::noinline]] void Report(Thread& t, uint64_t addr, uint64_t bytes);
   void Changed(Thread& t, Tag tag) {
     if (tag == Tag::kChanged) Retag(t);
   }
   void Retag(Thread& t);
-  void NoteLocks(Thread& t);
-  uint32_t NewBlock(const BlockInfo& block);
+  void LogLocks(Thread& t);
+  uint32_t NewBlock(Thread& t, const BlockInfo& block);
+  void FreeBlock(Thread& t, uint32_t index);
+  void GiveBlocksBack(Thread& t, uint32_t keep);
 
   Shadow shadow_;
   Flags flags_;
@@ -183,7 +192,7 @@ class Runtime {
   ThreadInfo* infos_ = nullptr;
   BlockInfo* blocks_ = nullptr;
   uint32_t next_block_ = 1;
-  uint32_t free_block_ = 0;
+  uint32_t free_block_ = 0;  // the first of a list through `begin`; threads keep some at hand
   AtomicMem::Lock blocks_lock_;
   uint32_t next_tid_ = 0;
   uint64_t races_ = 0;
@@ -214,7 +223,7 @@ inline void LeaveFunction() {
     --thread->lost_frames;
     return;
   }
-  if (local.top != thread->frames) --local.top;
+  if (local.top != thread->frames()) --local.top;
 }
 
 }  // namespace redflag::rt

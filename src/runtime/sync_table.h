@@ -1,6 +1,8 @@
 // SyncTable: the synchronization objects of the program, by address: locks, atomics, semaphores, anything that hands something on.
 // The shadow map of syncs holds an index; the object is found with two loads and no search.
 //
+// Who only looks (Locked with kLook) may remember the version of what it saw: while that is the same, there is nothing new.
+//
 // An object lives until the memory under it is freed or it is destroyed. Whoever works on one holds its lock; one that was
 // removed meanwhile is told by `address`.
 #pragma once
@@ -18,6 +20,7 @@ struct SyncObject {
   explicit SyncObject(Detector& detector) : sync(detector), phase{Detector::Sync(detector), Detector::Sync(detector)} {}
 
   AtomicMem::Lock lock;
+  uint32_t version = 0;  // odd while something changes; never the same again
   uint64_t address = 0;  // 0: removed
   Detector::Sync sync;
   Detector::Sync phase[2];  // of a barrier, by parity: what those who arrived in it brought
@@ -36,17 +39,21 @@ class SyncTable {
   // The object at an address, locked; made if there is none and `make` says so.
   class Locked {
    public:
-    Locked(SyncTable& table, uint64_t address, bool make = true) {
+    enum Purpose { kChange, kLook };  // kLook: what is not there is not made
+    Locked(SyncTable& table, uint64_t address, Purpose purpose = kChange) : purpose_(purpose) {
       for (;;) {
-        object_ = table.Find(address, make);
+        object_ = table.Find(address, purpose == kChange);
         if (object_ == nullptr) return;
         object_->lock.Acquire();
-        if (object_->address == address) return;
+        if (object_->address == address) break;
         object_->lock.Release();
       }
+      if (purpose == kChange) BeginChange(*object_);
     }
     ~Locked() {
-      if (object_ != nullptr) object_->lock.Release();
+      if (object_ == nullptr) return;
+      if (purpose_ == kChange) EndChange(*object_);
+      object_->lock.Release();
     }
     Locked(const Locked&) = delete;
     Locked& operator=(const Locked&) = delete;
@@ -56,9 +63,17 @@ class SyncTable {
 
    private:
     SyncObject* object_;
+    const Purpose purpose_;
   };
 
-  bool Has(uint64_t address) const { return InChain(shadow_.SyncAt(address), address) != nullptr; }
+  // Without its lock: it may be removed, and be another one, at any time.
+  const SyncObject* Peek(uint64_t address) const { return InChain(shadow_.SyncAt(address), address); }
+
+  static void BeginChange(SyncObject& object) {
+    __atomic_store_n(&object.version, object.version + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+  }
+  static void EndChange(SyncObject& object) { __atomic_store_n(&object.version, object.version + 1, __ATOMIC_RELEASE); }
 
   // The objects in [address, address + bytes) are gone.
   void Remove(uint64_t address, uint64_t bytes) {
@@ -119,6 +134,7 @@ class SyncTable {
         continue;
       }
       ScopedLock object_guard(object->lock);
+      BeginChange(*object);
       __atomic_store_n(link, object->next, __ATOMIC_RELEASE);
       object->address = 0;
       object->sync.Clear();
@@ -127,6 +143,7 @@ class SyncTable {
       object->phase_number = object->arrived = 0;
       object->next = free_;
       free_ = index;
+      EndChange(*object);
     }
   }
 

@@ -15,49 +15,102 @@ namespace redflag::rt {
 
 using Detector = Hb<AtomicMem, PackedCell>;
 
+struct SyncObject;
+
 class Thread {
  public:
-  static constexpr uint32_t kFrames = 1u << 16;
+  // Synchronization objects that this thread has loaded from: all that they carried at that version it knows already.
+  struct KnownSync {
+    const SyncObject* object;
+    uint32_t version;
+    bool acquired;  // it knows; otherwise its next acquire fence will
+  };
 
-  Thread(Detector& detector, Tid tid, Arena<AtomicMem>& arena)
-      : state(detector, tid), locks(arena), frames(static_cast<Frame*>(MapPages(kFrames * sizeof(Frame)))) {}
-  ~Thread() { UnmapPages(frames, kFrames * sizeof(Frame)); }
+ private:
+  static constexpr uint32_t kFrames = 1u << 16;
+  static constexpr uint32_t kRemembered = 512;
+  static constexpr uint32_t kKnownSyncs = 64;
+  struct Remembered {
+    uint64_t place;
+    ContextId caller;
+    ContextId chain;
+    ContextId node;
+  };
+  static uint64_t Hash(ContextId caller, uint64_t place) { return place ^ place >> 7 ^ Raw(caller) * uint64_t{5}; }
+
+  // What is large, and zero at first.
+  struct Pages {
+    uint64_t seen[kSeenWords];
+    Remembered remembered[kRemembered];
+    KnownSync known[kKnownSyncs];
+    Frame frames[kFrames];
+  };
+
+ public:
+  Thread(Detector& detector, Tid tid, Arena<AtomicMem>& arena) : state(detector, tid), locks(arena) {}
+  ~Thread() { UnmapPages(pages_, sizeof(Pages)); }
 
   // The node of the calls that are on the stack now. Frames below the innermost known one are unchanged since it was named.
   ContextId StackNode(ContextTree& tree) {
     Frame* frame = local.top;
-    while (frame > frames && frame[-1].node == kNoContext) --frame;
-    ContextId node = frame > frames ? frame[-1].node : kNoContext;
-    for (; frame < local.top; ++frame) frame->node = node = tree.Child(node, frame->pc);
+    while (frame > frames() && frame[-1].node == kNoContext) --frame;
+    ContextId node = frame > frames() ? frame[-1].node : kNoContext;
+    for (; frame < local.top; ++frame) frame->node = node = Child(tree, node, frame->pc);
     return node;
   }
 
-  // The node of `place` in the current function. Remembers its latest answers.
+  // The node of `place` in the current function.
+  ContextId CallsAt(ContextTree& tree, uint64_t place) { return Child(tree, StackNode(tree), place); }
+
+  // The same with the locks that are held now.
   ContextId ContextOf(ContextTree& tree, uint64_t place) {
     const ContextId stack = StackNode(tree);
-    Remembered& entry = remembered_[(place ^ place >> 7 ^ Raw(stack)) % kRemembered];
-    if (entry.place != place || entry.stack != stack) entry = {place, stack, tree.Child(stack, place)};
+    const ContextId chain = Chain();
+    Remembered& entry = pages_->remembered[Hash(stack, place) % kRemembered];
+    if (entry.place != place || entry.caller != stack || entry.chain != chain) {
+      ContextId node = tree.Child(stack, place);
+      if (chain != kNoContext) node = tree.Child(node, ContextTree::Under(chain));
+      entry = {.place = place, .caller = stack, .chain = chain, .node = node};
+    }
     return entry.node;
   }
 
+  // A child of a node. Remembers its latest answers.
+  ContextId Child(ContextTree& tree, ContextId caller, uint64_t place) {
+    Remembered& entry = pages_->remembered[Hash(caller, place) % kRemembered];
+    if (entry.place != place || entry.caller != caller || entry.chain != kNoContext) {
+      entry = {.place = place, .caller = caller, .chain = kNoContext, .node = tree.Child(caller, place)};
+    }
+    return entry.node;
+  }
+
+  uint64_t (&seen())[kSeenWords] { return pages_->seen; }
+
+  KnownSync& KnownOf(const SyncObject* object) {
+    return pages_->known[reinterpret_cast<uint64_t>(object) / 64 % kKnownSyncs];
+  }
+
+  // The chain of the locks that are held.
+  ContextId Chain() const { return locks.empty() ? kNoContext : locks[locks.size() - 1].chain; }
+
+  Frame* frames() { return pages_->frames; }
+  Frame* frames_end() { return pages_->frames + kFrames; }
+
   Detector::Thread state;
+  uint64_t now = 0;                 // slot and time, where PackedAccess has them
   Vector<HeldAt, AtomicMem> locks;  // in order of acquisition
-  Frame* const frames;
-  uint32_t lost_frames = 0;    // calls below the limit of `frames`
-  int inside = 0;              // in the runtime: signal handlers that come now are not watched
-  int ignore = 0;              // accesses are not watched
-  bool recorded = false;       // something was recorded at the current time
-  bool locks_changed = false;  // since the latest entry of the slot's log
+  uint32_t lost_frames = 0;         // calls below the limit of `frames`
+  int inside = 0;                   // in the runtime: signal handlers that come now are not watched
+  int ignore = 0;                   // accesses are not watched
+  bool locks_logged = true;         // are those that are held now in the slot's log?
   RaceRecord record;
+  // Entries of the table of blocks that are free, at hand.
+  static constexpr uint32_t kSpareBlocks = 64;
+  uint32_t spare_blocks[kSpareBlocks];
+  uint32_t spare_block_count = 0;
 
  private:
-  static constexpr uint32_t kRemembered = 256;
-  struct Remembered {
-    uint64_t place;
-    ContextId stack;
-    ContextId node;
-  };
-  Remembered remembered_[kRemembered] = {};
+  Pages* const pages_ = static_cast<Pages*>(MapPages(sizeof(Pages)));
 };
 
 }  // namespace redflag::rt
