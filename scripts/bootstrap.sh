@@ -32,6 +32,7 @@ libbenchmark-dev          bench/
 dpkg-dev                  bench/harness: unpacking Debian source packages
 tcl                       bench/harness: generating sqlite's amalgamation
 zstd                      bench/harness: checking what a zstd under test wrote
+gdb                       tests/: the runtime under a debugger
 valgrind                  bench/: Helgrind, DRD, instruction counts
 libclang-rt-14-dev        code under test: ThreadSanitizer's runtime
 binutils                  nm, for the symbol check of in-process code

@@ -65,6 +65,7 @@ struct AtomicMem {
       if (__atomic_exchange_n(&held_, true, __ATOMIC_ACQUIRE)) [[unlikely]]
         AcquireLate();
     }
+    bool TryAcquire() { return !__atomic_exchange_n(&held_, true, __ATOMIC_ACQUIRE); }
     void Release() { __atomic_store_n(&held_, false, __ATOMIC_RELEASE); }
 
    private:

@@ -36,6 +36,7 @@ struct Options {
 struct RunStatus {
   uint64_t reports;
   uint64_t instrumented;
+  uint64_t switched_off;
 };
 
 class StatusPage {
@@ -49,6 +50,9 @@ class StatusPage {
   uint64_t reports() const { return status_ == nullptr ? 0 : __atomic_load_n(&status_->reports, __ATOMIC_ACQUIRE); }
   bool instrumented() const {
     return status_ == nullptr || __atomic_load_n(&status_->instrumented, __ATOMIC_ACQUIRE) != 0;
+  }
+  bool switched_off() const {
+    return status_ != nullptr && __atomic_load_n(&status_->switched_off, __ATOMIC_ACQUIRE) != 0;
   }
 
  private:
@@ -99,7 +103,10 @@ int RunProgram(const Options& options) {
   const bool exited = WIFEXITED(wait_status);
   const int own = exited ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
   if (own == kNotFound && !status.instrumented()) return own;
-  if (!status.instrumented()) {
+  if (status.switched_off()) {
+    fmt::print(stderr, "redflag run: {} or a process of it ran unchecked, for the reason given above\n",
+               options.command[0]);
+  } else if (!status.instrumented()) {
     fmt::print(stderr,
                "redflag run: nothing in {} was compiled for race detection, so nothing was checked: build it with "
                "`redflag c++`\n",

@@ -319,6 +319,10 @@ class PackedCell {
 
     // Begins anew: nothing is known of these bytes but this access.
     void Restart(Arena<Mem>& arena, const HistoryEntry& first) {
+      if (first.bytes == kAllBytes && !is_spread()) {
+        write_ = read_ = PackedAccess(first).word();
+        return;
+      }
       Forget(first.bytes);
       if (is_spread()) {
         record()->racy = record()->racy & ~first.bytes;

@@ -36,6 +36,11 @@ class Emitter {
   void Start(const Flags& flags);
   void Stop(const Flags& flags);
   bool Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
+  void NoteSwitchedOff() {
+    OpenStatus();
+    if (status_ != nullptr) __atomic_store_n(&status_->switched_off, 1, __ATOMIC_RELAXED);
+  }
+  uint64_t duplicates() const { return duplicates_; }
   void NoteInstrumented() {
     if (status_ != nullptr) __atomic_store_n(&status_->instrumented, 1, __ATOMIC_RELAXED);
   }
@@ -58,6 +63,7 @@ class Emitter {
   struct RunStatus {
     uint64_t reports;
     uint64_t instrumented;
+    uint64_t switched_off;
   };
   void OpenStatus();
 
@@ -460,6 +466,8 @@ void StopEmitting(const Flags& flags) { emitter.Stop(flags); }
 bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   return emitter.Race(runtime, t, addr, bytes);
 }
+uint64_t DuplicateReports() { return emitter.duplicates(); }
+void NoteSwitchedOff() { emitter.NoteSwitchedOff(); }
 void NoteInstrumented() { emitter.NoteInstrumented(); }
 void RestartEmitting(const Flags& flags) { emitter.Start(flags); }
 

@@ -20,8 +20,14 @@ void StopEmitting(const Flags& flags);
 // t.record is the race; [addr, addr + bytes) the access that completed it. False if it was told before.
 bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
 
+// How many races were left out because the same pair of places was told before.
+uint64_t DuplicateReports();
+
 // Some module of this process was compiled for race detection.
 void NoteInstrumented();
+
+// This process is not watched.
+void NoteSwitchedOff();
 
 // After a fork, in the child: a ring and a helper of its own.
 void RestartEmitting(const Flags& flags);

@@ -98,6 +98,29 @@ void ForEachMappedFile(bool (*visit)(const MappedFile& file, void* data), void* 
   }
 }
 
+void ForEachWritableMapping(void (*visit)(uint64_t begin, uint64_t end, void* data), void* data) {
+  ProcFile maps("/proc/self/maps");
+  for (int c = maps.Next(); c >= 0; c = maps.Next()) {
+    const uint64_t begin = ReadHex(maps, c);
+    c = maps.Next();
+    const uint64_t end = ReadHex(maps, c);
+    maps.Next();
+    const bool writable = maps.Next() == 'w';
+    while (c >= 0 && c != '\n') c = maps.Next();
+    if (writable) visit(begin, end, data);
+  }
+}
+
+// The second number of statm, in pages.
+uint64_t ResidentBytes() {
+  ProcFile statm("/proc/self/statm");
+  int c = statm.Next();
+  while (c >= '0' && c <= '9') c = statm.Next();
+  uint64_t pages = 0;
+  for (c = statm.Next(); c >= '0' && c <= '9'; c = statm.Next()) pages = pages * 10 + static_cast<uint64_t>(c - '0');
+  return pages * 4096;
+}
+
 bool GetEnvironment(const char* name, char* value, size_t capacity) {
   ProcFile environment("/proc/self/environ");
   for (int c = environment.Next(); c >= 0; c = environment.Next()) {

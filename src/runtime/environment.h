@@ -18,6 +18,12 @@ struct MappedFile {
 // Calls visit(file) for each; visit answers whether to go on.
 void ForEachMappedFile(bool (*visit)(const MappedFile& file, void* data), void* data);
 
+// The same for each part of memory that the program may have written to.
+void ForEachWritableMapping(void (*visit)(uint64_t begin, uint64_t end, void* data), void* data);
+
+// Physical memory in use by the process; 0 if the system does not tell.
+uint64_t ResidentBytes();
+
 // The value of a variable of the environment the process was started with, in `value`; false if there is none or it is too long.
 bool GetEnvironment(const char* name, char* value, size_t capacity);
 

@@ -50,6 +50,7 @@ bool Runtime::Start() {
   const char* why = nullptr;
   if (!runtime.shadow_.Reserve(why)) {
     Complain("Redflag is switched off in this process: ", why);
+    NoteSwitchedOff();
     __atomic_store_n(&state_, kOff, __ATOMIC_RELEASE);
     return false;
   }
@@ -80,9 +81,10 @@ bool Runtime::IsActive() {
 // May be asked several times, by several threads: the answer is the same each time.
 int Runtime::FinishProcess(int status) {
   uint32_t expected = kRunning;
-  const Runtime& runtime = Get();
+  Runtime& runtime = Get();
   if (__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     StopEmitting(runtime.flags_);
+    if (runtime.flags_.print_stats) runtime.PrintStats();
   }
   return runtime.races() != 0 && runtime.flags_.exitcode != 0 ? runtime.flags_.exitcode : status;
 }
@@ -122,6 +124,9 @@ void Runtime::Begin(Thread* thread) {
 
 void Runtime::EndOf(Thread* thread) {
   infos_[Raw(thread->state.tid)].flags |= wire::kFinished;
+  for (uint32_t rule = 0; rule < Detector::kRuleCount; ++rule) {
+    __atomic_fetch_add(&counts_[rule], thread->state.counts[rule], __ATOMIC_RELAXED);
+  }
   detector_.OnEnd(thread->state);
 }
 
@@ -168,13 +173,16 @@ void Runtime::LogLocks(Thread& t) {
   t.locks_logged = true;
 }
 
-inline void Runtime::AccessCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, uint64_t place,
-                                ContextId& context, uint64_t addr, uint64_t size) {
+[[gnu::always_inline]] inline void Runtime::AccessCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind,
+                                                       uint64_t place, ContextId& context, uint64_t addr,
+                                                       uint64_t size) {
   auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
   const PackedAccess anywhere(t.now | uint64_t{Raw(kind)} << PackedAccess::kKindShift |
                               uint64_t{Raw(bytes)} << PackedAccess::kBytesShift);
   if (cell.Covers(anywhere)) return;
   if (context == kNoContext) {
+    if (--t.until_memory_check == 0) [[unlikely]]
+      KeepMemoryLimit(t);
     if (!t.locks_logged) LogLocks(t);
     context = t.ContextOf(contexts_, place);
   }
@@ -201,7 +209,9 @@ void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind k
 
 void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
   if (!flags_.report_bugs) return;
-  if (EmitRace(*this, t, addr, bytes)) __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
+  if (!EmitRace(*this, t, addr, bytes)) return;
+  __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
+  if (flags_.halt_on_error) arch::Syscall(SYS_exit_group, FinishProcess(1));
 }
 
 // ---- Synchronization ----

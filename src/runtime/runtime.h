@@ -158,6 +158,10 @@ class Runtime {
 
   // The end of the process: flushes what was found; the status to end with.
   static int FinishProcess(int status);
+
+  // If the process uses more memory than it may, everything that cells remember is forgotten: races between what came before and
+  // what comes after are not found. Called now and then.
+  void KeepMemoryLimit(Thread& t);
   uint64_t races() const { return __atomic_load_n(&races_, __ATOMIC_RELAXED); }
 
  private:
@@ -177,6 +181,7 @@ class Runtime {
     if (tag == Tag::kChanged) Retag(t);
   }
   void Retag(Thread& t);
+  void PrintStats();
   void LogLocks(Thread& t);
   uint32_t NewBlock(Thread& t, const BlockInfo& block);
   void FreeBlock(Thread& t, uint32_t index);
@@ -196,6 +201,9 @@ class Runtime {
   AtomicMem::Lock blocks_lock_;
   uint32_t next_tid_ = 0;
   uint64_t races_ = 0;
+  uint64_t counts_[Detector::kRuleCount] = {};  // of the threads that have ended
+  AtomicMem::Lock forgetting_;
+  uint64_t forgotten_ = 0;  // how often
 
   static uint32_t state_;  // a State
   static char storage_[];

@@ -67,8 +67,10 @@ bool Shadow::Resident(uint64_t addr, uint64_t bytes, unsigned char* pages) const
                                reinterpret_cast<int64_t>(pages), 0, 0, 0));
 }
 
+void Shadow::ReleaseCells(uint64_t addr, uint64_t bytes) const { Drop(static_cast<char*>(CellAt(addr)), bytes * 2); }
+
 void Shadow::Release(uint64_t addr, uint64_t bytes) const {
-  Drop(static_cast<char*>(CellAt(addr)), bytes * 2);
+  ReleaseCells(addr, bytes);
   Drop(reinterpret_cast<char*>(SyncAt(addr)), bytes / 2);
   Drop(reinterpret_cast<char*>(BlockAt(addr)), bytes / 4);
 }

@@ -97,13 +97,15 @@ class Thread {
   Frame* frames_end() { return pages_->frames + kFrames; }
 
   Detector::Thread state;
-  uint64_t now = 0;                 // slot and time, where PackedAccess has them
-  Vector<HeldAt, AtomicMem> locks;  // in order of acquisition
-  uint32_t lost_frames = 0;         // calls below the limit of `frames`
-  int inside = 0;                   // in the runtime: signal handlers that come now are not watched
-  int ignore = 0;                   // accesses are not watched
-  bool locks_logged = true;         // are those that are held now in the slot's log?
+  uint64_t now = 0;                            // slot and time, where PackedAccess has them
+  Vector<HeldAt, AtomicMem> locks;             // in order of acquisition
+  uint32_t lost_frames = 0;                    // calls below the limit of `frames`
+  int inside = 0;                              // in the runtime: signal handlers that come now are not watched
+  int ignore = 0;                              // accesses are not watched
+  bool locks_logged = true;                    // are those that are held now in the slot's log?
+  uint64_t until_memory_check = kMemoryCheck;  // accesses to go
   RaceRecord record;
+  static constexpr uint64_t kMemoryCheck = 1u << 14;
   // Entries of the table of blocks that are free, at hand.
   static constexpr uint32_t kSpareBlocks = 64;
   uint32_t spare_blocks[kSpareBlocks];

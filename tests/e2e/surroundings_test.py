@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""The runtime in surroundings that programs meet: address layouts, limits, small stacks, many threads, memory, a debugger.
+
+  surroundings_test.py REDFLAG [unittest options]
+"""
+
+import os
+import pathlib
+import platform
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REDFLAG = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else pathlib.Path("build/release/bin/redflag").resolve()
+
+RACE = """
+#include <thread>
+#include <cstdio>
+int shared;
+int main() {
+  std::thread a([] { shared = 1; });
+  std::thread b([] { shared = 2; });
+  a.join();
+  b.join();
+  std::puts("done");
+}
+"""
+
+SMALL_STACKS = """
+#include <pthread.h>
+#include <cstdio>
+int shared;
+void* Touch(void*) { shared = 1; return nullptr; }
+int main() {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  if (pthread_attr_setstacksize(&attributes, 65536) != 0) return 3;
+  pthread_t threads[2];
+  for (pthread_t& t : threads) if (pthread_create(&t, &attributes, Touch, nullptr) != 0) return 4;
+  for (pthread_t& t : threads) pthread_join(t, nullptr);
+  std::puts("done");
+}
+"""
+
+# 500 threads that live at one time; two of them, far apart, race.
+MANY_AT_ONCE = """
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+#include <vector>
+std::mutex mutex;
+std::condition_variable all_here;
+int here, shared;
+int main() {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 500; ++i) {
+    threads.emplace_back([i] {
+      {
+        std::unique_lock lock(mutex);
+        if (++here == 500) all_here.notify_all();
+        all_here.wait(lock, [] { return here == 500; });
+      }
+      if (i == 7 || i == 400) shared = i;
+    });
+  }
+  for (std::thread& t : threads) t.join();
+  std::puts("done");
+}
+"""
+
+# N threads one after the other; then two that race. Prints its own peak of memory before and after most of them.
+MANY_IN_A_ROW = """
+#include <sys/resource.h>
+#include <cstdio>
+#include <thread>
+int shared, counted;
+long Peak() { rusage used; getrusage(RUSAGE_SELF, &used); return used.ru_maxrss; }
+int main() {
+  for (int i = 0; i < 500; ++i) std::thread([] { ++counted; }).join();
+  const long before = Peak();
+  for (int i = 0; i < 9500; ++i) std::thread([] { ++counted; }).join();
+  std::printf("grown %ld KB\\n", Peak() - before);
+  std::thread a([] { shared = 1; });
+  std::thread b([] { shared = 2; });
+  a.join();
+  b.join();
+}
+"""
+
+# Detached and never joined threads: each is ordered with nobody, so that the last write of main races.
+NOT_JOINED = """
+#include <semaphore.h>
+#include <unistd.h>
+#include <cstdio>
+#include <thread>
+int shared[3];
+int main() {
+  for (int i = 0; i < 2000; ++i) std::thread([] { static thread_local int mine; mine = 1; }).detach();
+  std::thread([] { shared[0] = 1; }).detach();
+  usleep(200000);
+  for (int i = 0; i < 100; ++i) std::thread([] {}).join();
+  shared[0] = 2;
+  std::puts("done");
+}
+"""
+
+MEMORY = """
+#include <sys/mman.h>
+#include <cstdio>
+#include <cstdlib>
+long Resident() {
+  long size = 0, resident = 0;
+  std::FILE* statm = std::fopen("/proc/self/statm", "r");
+  if (std::fscanf(statm, "%ld %ld", &size, &resident) != 2) return -1;
+  std::fclose(statm);
+  return resident * 4 / 1024;
+}
+void Fill(void* p, size_t bytes) { for (size_t i = 0; i < bytes / 8; ++i) static_cast<volatile long*>(p)[i] = 1; }
+int main() {
+  constexpr size_t kBytes = 64 << 20;
+  const long before = Resident();
+  for (int i = 0; i < 3; ++i) {
+    void* block = std::malloc(kBytes);
+    Fill(block, kBytes);
+    const long full = Resident();
+    std::free(block);
+    std::printf("malloc %ld %ld\\n", full - before, Resident() - before);
+    void* pages = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    Fill(pages, kBytes);
+    const long mapped = Resident();
+    munmap(pages, kBytes);
+    std::printf("mmap %ld %ld\\n", mapped - before, Resident() - before);
+  }
+}
+"""
+
+LIMITED = """
+#include <sys/resource.h>
+#include <cstdio>
+#include <thread>
+#include <vector>
+int shared;
+int main() {
+  std::vector<long> many(12 << 20);  // 96 MB
+  for (int round = 0; round < 2; ++round) for (long& x : many) x = round;
+  rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  std::printf("peak %ld MB\\n", used.ru_maxrss / 1024);
+  std::thread a([] { shared = 1; });
+  std::thread b([] { shared = 2; });
+  a.join();
+  b.join();
+}
+"""
+
+
+class Surroundings(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls._folder = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls._folder.name)
+        cls._built: dict[tuple, pathlib.Path] = {}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls._folder.cleanup()
+
+    def build(self, source: str, *flags: str, compiler: str = "g++-12") -> pathlib.Path:
+        key = (source, flags, compiler)
+        if key not in self._built:
+            program = self.folder / f"program{len(self._built)}"
+            program.with_suffix(".cc").write_text(source)
+            subprocess.run([REDFLAG, "c++", "-std=c++17", "-O1", "-g", "-pthread", *flags, "-o", program,
+                            program.with_suffix(".cc")], check=True, timeout=120, env={**os.environ, "REDFLAG_CXX": compiler})
+            self._built[key] = program
+        return self._built[key]
+
+    def run_it(self, *command, options: str = "", limit: int | None = None, run: bool = True):
+        def before():
+            if limit is not None:
+                resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+        words = [*([REDFLAG, "run"] if run else []), *command]
+        return subprocess.run(words, capture_output=True, text=True, timeout=240, preexec_fn=before,
+                              env={**os.environ, "REDFLAG_OPTIONS": options})
+
+    def check_one_race(self, result, status: int = 66):
+        self.assertEqual(result.returncode, status, result.stderr)
+        self.assertEqual(len(re.findall("^DATA RACE on", result.stderr, re.MULTILINE)), 1, result.stderr)
+        return result
+
+    def test_address_layouts(self):
+        for flags in ((), ("-no-pie", "-fno-pie"), ("-static-libstdc++",)):
+            program = self.build(RACE, *flags)
+            for prefix in ((), ("setarch", platform.machine(), "-R")):
+                with self.subTest(flags=flags, prefix=prefix):
+                    for _ in range(3):
+                        self.check_one_race(self.run_it(*prefix, program))
+
+    def test_alone(self):
+        self.check_one_race(self.run_it(self.build(RACE), run=False))
+
+    def test_under_a_debugger(self):
+        result = self.run_it("gdb", "-q", "-batch", "-ex", "run", self.build(RACE), run=False)
+        self.assertIn("exited with code 0102", result.stdout)
+        self.assertIn("DATA RACE on shared", result.stdout + result.stderr)
+
+    def test_limit_of_address_space(self):
+        result = self.run_it(self.build(RACE), limit=4 << 30)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("done", result.stdout)
+        self.assertIn("ulimit -v", result.stderr)
+        self.assertIn("ran unchecked", result.stderr)
+
+    def test_small_stacks(self):
+        self.check_one_race(self.run_it(self.build(SMALL_STACKS)))
+
+    def test_500_threads_at_once(self):
+        self.check_one_race(self.run_it(self.build(MANY_AT_ONCE)))
+
+    def test_10000_threads_in_a_row_cost_what_few_do(self):
+        result = self.check_one_race(self.run_it(self.build(MANY_IN_A_ROW)))
+        self.assertLess(int(re.search(r"grown (-?\d+) KB", result.stdout)[1]), 2048)
+
+    def test_threads_that_nobody_joins(self):
+        self.check_one_race(self.run_it(self.build(NOT_JOINED)))
+
+    def test_memory_goes_back(self):
+        result = self.run_it(self.build(MEMORY))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        figures = re.findall(r"(malloc|mmap) (\d+) (-?\d+)", result.stdout)
+        self.assertEqual(len(figures), 6)
+        for what, full, left in figures:
+            self.assertGreater(int(full), 150, what)  # the program's 64 MB and 128 of cells
+            self.assertLess(int(left), 16, what)
+
+    def test_limit_of_memory(self):
+        program = self.build(LIMITED)
+        peak = {}
+        for limit in (0, 200):
+            result = self.check_one_race(self.run_it(program, options=f"memory_limit_mb={limit}"))
+            peak[limit] = int(re.search(r"peak (\d+) MB", result.stdout)[1])
+            self.assertEqual("memory_limit_mb" in result.stderr, limit != 0, result.stderr)
+        self.assertGreater(peak[0], 270)
+        self.assertLess(peak[200], 230)
+
+    def test_options(self):
+        program = self.build(RACE)
+        self.assertNotIn("done", self.check_one_race(self.run_it(program, options="halt_on_error=1")).stdout)
+        self.assertIn("done", self.check_one_race(self.run_it(program, "--", options="exitcode=5"), 66).stdout)
+        self.check_one_race(self.run_it(program, options="exitcode=5", run=False), 5)
+        self.assertEqual(self.run_it(program, options="report_bugs=0").returncode, 0)
+        self.assertRegex(self.run_it(program, options="print_stats=1").stderr, r"1 races reported")
+        self.assertRegex(self.run_it(program, options="halt_on_eror=1").stderr, "halt_on_error")
+
+
+if __name__ == "__main__":
+    unittest.main()
