@@ -142,14 +142,17 @@ class PackedCell {
 
   // Does what there is to do for `access` if it is one of the usual things. "no": nothing has changed.
   template <class Clock, class Mix>
-  bool TakesShortcut(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
-    if (mine.kind() != AccessKind::kWrite && __atomic_load_n(&write_, __ATOMIC_RELAXED) == kSpilled &&
-        Refresh(clock, mine)) {
+  [[gnu::always_inline]] bool TakesShortcut(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
+    if (__atomic_load_n(&write_, __ATOMIC_RELAXED) == kSpilled) return TakesShortcutInRecord(arena, clock, mine, mix);
+    const uint64_t write = Lock();
+    const uint64_t read = read_;
+    // All that is remembered is this thread's, or ordered before: the usual case by far.
+    if (write == read && mine.kind() == AccessKind::kWrite && Contains(mine.bytes(), PackedAccess(write).bytes()) &&
+        (write == 0 || Knows(clock, PackedAccess(write)))) {
+      Unlock(mine.word(), mine.word());
       return true;
     }
-    Opened opened(*this);
-    return opened.is_spread() ? opened.ReplaceInRecord(arena, clock, mine, mix)
-                              : opened.ReplaceInPlace(clock, mine, mix);
+    return TakesShortcutInPlace(clock, mine, mix, write);
   }
 
   // Renews the word of the accessing thread in the cell's record, if all else stays as it is. "no": nothing has changed.
@@ -179,11 +182,10 @@ class PackedCell {
 
   class Opened {
    public:
-    explicit Opened(PackedCell& cell) : cell_(cell), write_(cell.Lock()), read_(cell.read_) {}
-    ~Opened() {
-      if (read_ != cell_.read_) __atomic_store_n(&cell_.read_, read_, __ATOMIC_RELEASE);
-      __atomic_store_n(&cell_.write_, write_, __ATOMIC_RELEASE);
-    }
+    explicit Opened(PackedCell& cell) : Opened(cell, cell.Lock()) {}
+    // One that is locked already, with what was in `write`.
+    Opened(PackedCell& cell, uint64_t write) : cell_(cell), write_(write), read_(cell.read_) {}
+    ~Opened() { cell_.Unlock(write_, read_); }
     Opened(const Opened&) = delete;
     Opened& operator=(const Opened&) = delete;
 
@@ -527,6 +529,18 @@ class PackedCell {
     __atomic_store_n(&record->words[index], word, __ATOMIC_RELAXED);
   }
 
+  template <class Clock, class Mix>
+  [[gnu::noinline]] bool TakesShortcutInPlace(const Clock& clock, PackedAccess mine, Mix mix, uint64_t write) {
+    Opened opened(*this, write);
+    return !opened.is_spread() && opened.ReplaceInPlace(clock, mine, mix);
+  }
+  template <class Clock, class Mix>
+  [[gnu::noinline]] bool TakesShortcutInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
+    if (mine.kind() != AccessKind::kWrite && Refresh(clock, mine)) return true;
+    Opened opened(*this);
+    return opened.is_spread() && opened.ReplaceInRecord(arena, clock, mine, mix);
+  }
+
   static uint64_t Word(const Overflow* record, uint32_t index) {
     return __atomic_load_n(&record->words[index], __ATOMIC_RELAXED);
   }
@@ -557,6 +571,10 @@ class PackedCell {
       word = LockLate();
     if (word == kSpilled) arch::FenceAfterExchange();  // for Refresh: locked before the words are read
     return word;
+  }
+  void Unlock(uint64_t write, uint64_t read) {
+    if (read != read_) __atomic_store_n(&read_, read, __ATOMIC_RELEASE);
+    __atomic_store_n(&write_, write, __ATOMIC_RELEASE);
   }
   [[gnu::noinline]] uint64_t LockLate() {
     AtomicMem::Wait wait;

@@ -265,7 +265,7 @@ class Hb {
   // mix(old, fresh, bytes): a context that stands for `fresh` where these bytes are concerned, and else for `old`; kNoContext
   // if there is no such thing. With it, accesses of one time to different bytes are one to a cell that has little room.
   template <class Label, class Mix>
-  bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix) {
+  [[gnu::always_inline]] bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix) {
     if (!cell.TakesShortcut(arena_, t.clock, mine, mix)) return false;
     ++t.counts[RuleOf(mine.kind())];
     return true;

@@ -224,11 +224,9 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
     }
   }
   const ContextId taken_at = t.CallsAt(contexts_, place);
-  t.locks.Push(HeldAt{.address = lock,
-                      .context = taken_at,
-                      .chain = t.Child(contexts_, t.Chain(), ContextTree::Held(taken_at)),
-                      .mode = mode,
-                      .depth = static_cast<uint16_t>(depth)});
+  t.chain = t.Child(contexts_, t.chain, ContextTree::Held(taken_at));
+  t.locks.Push(HeldAt{
+      .address = lock, .context = taken_at, .chain = t.chain, .mode = mode, .depth = static_cast<uint16_t>(depth)});
   t.locks_logged = false;
   SyncTable::Locked object(syncs_, lock);
   Changed(t, detector_.OnLock(t.state, object->sync, mode));
@@ -246,6 +244,7 @@ int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all) {
       const ContextId rest = i == 0 ? kNoContext : t.locks[i - 1].chain;
       t.locks[i].chain = t.Child(contexts_, rest, ContextTree::Held(t.locks[i].context));
     }
+    t.chain = t.locks.empty() ? kNoContext : t.locks[t.locks.size() - 1].chain;
     SyncTable::Locked object(syncs_, lock);
     Changed(t, detector_.OnUnlock(t.state, object->sync, mode));
     return given_up;

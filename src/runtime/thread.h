@@ -63,16 +63,15 @@ class Thread {
   ContextId CallsAt(ContextTree& tree, uint64_t place) { return Child(tree, StackNode(tree), place); }
 
   // The same with the locks that are held now.
-  ContextId ContextOf(ContextTree& tree, uint64_t place) {
-    const ContextId stack = StackNode(tree);
-    const ContextId chain = Chain();
-    Remembered& entry = pages_->remembered[Hash(stack, place) % kRemembered];
-    if (entry.place != place || entry.caller != stack || entry.chain != chain) {
-      ContextId node = tree.Child(stack, place);
-      if (chain != kNoContext) node = tree.Child(node, ContextTree::Under(chain));
-      entry = {.place = place, .caller = stack, .chain = chain, .node = node};
+  [[gnu::always_inline]] ContextId ContextOf(ContextTree& tree, uint64_t place) {
+    const Frame* top = local.top;
+    if (top != frames()) [[likely]] {
+      const ContextId stack = top[-1].node;
+      const Remembered& entry = pages_->remembered[Hash(stack, place) % kRemembered];
+      if (entry.place == place && entry.caller == stack && entry.chain == chain && stack != kNoContext) [[likely]]
+        return entry.node;
     }
-    return entry.node;
+    return FindContext(tree, place);
   }
 
   // A child of a node. Remembers its latest answers.
@@ -90,15 +89,13 @@ class Thread {
     return pages_->known[reinterpret_cast<uint64_t>(object) / 64 % kKnownSyncs];
   }
 
-  // The chain of the locks that are held.
-  ContextId Chain() const { return locks.empty() ? kNoContext : locks[locks.size() - 1].chain; }
-
   Frame* frames() { return pages_->frames; }
   Frame* frames_end() { return pages_->frames + kFrames; }
 
   Detector::Thread state;
   uint64_t now = 0;                            // slot and time, where PackedAccess has them
   Vector<HeldAt, AtomicMem> locks;             // in order of acquisition
+  ContextId chain = kNoContext;                // of all of them
   uint32_t lost_frames = 0;                    // calls below the limit of `frames`
   int inside = 0;                              // in the runtime: signal handlers that come now are not watched
   int ignore = 0;                              // accesses are not watched
@@ -112,6 +109,17 @@ class Thread {
   uint32_t spare_block_count = 0;
 
  private:
+  [[gnu::noinline]] ContextId FindContext(ContextTree& tree, uint64_t place) {
+    const ContextId stack = StackNode(tree);
+    Remembered& entry = pages_->remembered[Hash(stack, place) % kRemembered];
+    if (entry.place != place || entry.caller != stack || entry.chain != chain) {
+      ContextId node = tree.Child(stack, place);
+      if (chain != kNoContext) node = tree.Child(node, ContextTree::Under(chain));
+      entry = {.place = place, .caller = stack, .chain = chain, .node = node};
+    }
+    return entry.node;
+  }
+
   Pages* const pages_ = static_cast<Pages*>(MapPages(sizeof(Pages)));
 };
 
