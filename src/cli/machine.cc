@@ -102,24 +102,16 @@ Finding CheckOvercommit() {
   return finding;
 }
 
-// Addresses are folded into a window of 2^44 bytes. Images and the heap begin at two thirds of what a process has (one third on
-// x86-64) and move upwards by up to 2^(bits + 12) bytes, what the kernel places lies as far below the end: they must not meet.
 Finding CheckRandomization() {
   const auto mode = ReadSetting("/proc/sys/kernel/randomize_va_space");
   const auto bits = ReadSetting("/proc/sys/vm/mmap_rnd_bits");
   Finding finding{.what = "address randomization",
                   .detail = fmt::format("randomize_va_space is {}, mmap_rnd_bits is {}", Text(mode), Text(bits)),
                   .advice = {}};
-#ifdef __aarch64__
-  constexpr uint64_t kImages = 0xaaa'aaaa'a000;
-#else
-  constexpr uint64_t kImages = 0x555'5555'4000;
-#endif
-  const uint64_t reach = mode == 0 || !bits ? 0 : uint64_t{1} << (*bits + 12);
-  if (kImages + reach > (uint64_t{1} << kWindowBits) - reach) {
+  if (mode != 0 && bits && !KeepsApart(*bits)) {
     finding.verdict = Verdict::kWarn;
     finding.detail += ": rarely, two parts of a program share shadow memory, and a report is wrong";
-    finding.advice = "sysctl vm.mmap_rnd_bits=28";
+    finding.advice = "sysctl vm.mmap_rnd_bits=28, or start programs with setarch -R";
   }
   return finding;
 }
@@ -165,6 +157,19 @@ Finding CheckBreakpoints() {
 }
 
 }  // namespace
+
+// Images and the heap begin at two thirds of a process's addresses (arm64) or one third of them (x86-64) and move upwards by up to
+// 2^(bits + 12) bytes; what the kernel places lies as far below the end. In the window they must not meet.
+bool KeepsApart(long randomization_bits) {
+#ifdef __aarch64__
+  constexpr uint64_t kImages = 0xaaa'aaaa'a000;
+#else
+  constexpr uint64_t kImages = 0x555'5555'4000;
+#endif
+  if (randomization_bits + 12 >= kWindowBits) return false;
+  const uint64_t reach = uint64_t{1} << (randomization_bits + 12);
+  return kImages + reach <= (uint64_t{1} << kWindowBits) - reach;
+}
 
 std::vector<Finding> CheckMachine() {
   return {CheckArchitecture(),  CheckAddressSpace(), CheckOvercommit(),

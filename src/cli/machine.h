@@ -9,4 +9,8 @@ namespace redflag::cli {
 
 std::vector<Finding> CheckMachine();
 
+// The runtime folds addresses into a window (docs/shadow.md). True if with so many bits of randomization (vm.mmap_rnd_bits) no two
+// parts of a program can fall onto the same place of it.
+bool KeepsApart(long randomization_bits);
+
 }  // namespace redflag::cli

@@ -55,6 +55,8 @@ class Doctor(unittest.TestCase):
             self.assertRegex(line, LINE)
             verdict, what, rest = LINE.match(line).groups()
             self.assertNotIn(what, found)
+            if verdict != "ok" and not what.startswith(("g++", "source lines")):
+                self.assertIn(" / ", rest, "what to do")
             found[what] = (verdict, rest)
         return found
 
