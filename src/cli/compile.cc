@@ -99,7 +99,7 @@ Examples:
   REDFLAG_{0}=clang{4}-19 redflag {2} ...
 
 Add -g, so that reports name lines. -O1 and -O2 are fine. What is linked, shared libraries too, needs the runtime library at
-run time and finds it by its run path. -static is refused, and so is -fsanitize=address, memory or leak.
+run time and finds it by its run path. -static is refused, and so is -fsanitize=address, memory or leak; -static-libstdc++ is left out.
 `redflag {2} --help` prints the help of the compiler before this, and --version its version: build systems rely on that.)",
                               cxx ? "CXX" : "CC", cxx ? "g++" : "gcc", name, cxx ? "cc" : "c", cxx ? "++" : ""));
   command->prefix_command();

@@ -135,7 +135,7 @@ bool CheckCompilers(Record& record) {
     lines = {.verdict = Verdict::kWarn,
              .what = "source lines",
              .detail = fmt::format("missing from {} of {} reports", found - named, found),
-             .advice = "does the compiler put DWARF into programs (-g), and do $CFLAGS of a wrapper strip it?"};
+             .advice = "does the compiler, or what wraps it, strip programs?"};
   }
   record.Add(lines);
   return works;

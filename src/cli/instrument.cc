@@ -121,11 +121,12 @@ void ApplySanitize(const SanitizeOption& option, CompilerJob& job) {
   }
 }
 
-// Without what asks for the compiler's own race detector, or switches it off: that is decided here.
-std::vector<std::string> WithoutThreadSanitizer(const std::vector<std::string>& arguments) {
+// Without what asks for the compiler's own race detector, or switches it off: that is decided here. And without a static libstdc++:
+// the runtime comes before the shared one, to see what it allocates.
+std::vector<std::string> WithoutWhatIsOurs(const std::vector<std::string>& arguments) {
   std::vector<std::string> kept;
   for (const std::string& argument : arguments) {
-    if (argument == "-static-libtsan") continue;
+    if (IsOneOf(argument, {"-static-libtsan", "-static-libstdc++"})) continue;
     std::optional<SanitizeOption> option = ParseSanitize(argument);
     if (!option || std::erase(option->names, "thread") == 0) {
       kept.push_back(argument);
@@ -248,7 +249,7 @@ std::vector<std::string> Instrumented(CompilerFamily family, const std::vector<s
     throw std::runtime_error("-static leaves no place for the runtime library: link dynamically");
   }
   // Long command lines are in files for a reason: they stay there unless something in them has to change.
-  std::vector<std::string> theirs = WithoutThreadSanitizer(expanded);
+  std::vector<std::string> theirs = WithoutWhatIsOurs(expanded);
   if (theirs == expanded) theirs = arguments;
 
   const bool instruments = job.compiles && job.instruments;

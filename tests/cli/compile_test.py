@@ -209,6 +209,17 @@ class Compile(unittest.TestCase):
             self.build(compiler, "-nodefaultlibs", "racy.c", "-lc", "-o", "app")
             self.assert_races()
 
+    def test_a_static_standard_library_is_not_taken(self):
+        self.write("racy.cc", "#include <string>\n#include <thread>\nint counter;\n"
+                              "void Work() { try { counter++; throw std::string(99, 'x'); } catch (std::string&) {} }\n"
+                              "int main() { std::thread a(Work), b(Work); a.join(); b.join(); }\n")
+        for compiler in self.each():
+            cxx = {"gcc": "g++"}.get(compiler, compiler.replace("clang", "clang++"))
+            result = self.call(REDFLAG, "c++", "-g", "-static-libstdc++", "-static-libgcc", "racy.cc", "-o", "app",
+                               env={"REDFLAG_CXX": cxx})
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assert_races()
+
     def test_as_needed(self):
         for compiler in self.each():
             self.build(compiler, "-Wl,--as-needed", "racy.c", "-o", "app")

@@ -129,6 +129,11 @@ TEST(Instrument, TheCompilersOwnRaceDetectorIsReplaced) {
   EXPECT_THAT(Gcc({"-static-libtsan", "a.o"}), Not(Contains("-static-libtsan")));
 }
 
+TEST(Instrument, TheStandardLibraryStaysShared) {
+  EXPECT_THAT(Gcc({"-static-libstdc++", "a.o"}), Not(Contains("-static-libstdc++")));
+  EXPECT_THAT(Clang({"-static-libstdc++", "a.o"}), Not(Contains("-static-libstdc++")));
+}
+
 TEST(Instrument, AFileMayBeLeftOut) {
   EXPECT_THAT(Gcc({"-c", "-fno-sanitize=thread", "a.cc"}), ElementsAre("-c", "a.cc"));
   EXPECT_THAT(Clang({"-c", "-fno-sanitize=thread", "a.cc"}), ElementsAre("-c", "a.cc"));
