@@ -4,11 +4,17 @@
 _redflag_detectors() {
   local name rest
   "${COMP_WORDS[0]}" list 2>/dev/null | while read -r name rest; do echo "$name"; done
-  echo all
+  [[ $1 != analyze ]] || echo all
+}
+
+# Candidates from a list of words.
+_redflag_words() {
+  mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
 }
 
 _redflag() {
-  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' i
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' at i
+  local commands='c++ cc run analyze list doctor symbolize help'
   COMPREPLY=()
 
   # `--color=auto` arrives as three words.
@@ -18,47 +24,62 @@ _redflag() {
     prev=${COMP_WORDS[COMP_CWORD-2]}
   fi
 
-  for ((i = 1; i < COMP_CWORD; i++)); do
-    if [[ ${COMP_WORDS[i]} != -* ]]; then
-      command=${COMP_WORDS[i]}
+  for ((at = 1; at < COMP_CWORD; at++)); do
+    if [[ ${COMP_WORDS[at]} != -* ]]; then
+      command=${COMP_WORDS[at]}
       break
     fi
   done
 
   case $command in
-    '')
-      mapfile -t COMPREPLY < <(compgen -W 'analyze list symbolize -h --help --help-all -V --version' -- "$cur")
-      return
-      ;;
-    list)
-      mapfile -t COMPREPLY < <(compgen -W '-h --help --help-all' -- "$cur")
-      return
-      ;;
-    symbolize)
-      mapfile -t COMPREPLY < <(compgen -W '--exact -h --help --help-all' -- "$cur")
-      return
-      ;;
-    analyze) ;;
-    *) return ;;
+    '') _redflag_words "$commands -h --help --help-all -V --version"; return ;;
+    help) _redflag_words "$commands -h --help --help-all"; return ;;
+    list) _redflag_words '-h --help --help-all'; return ;;
+    symbolize) _redflag_words '--exact -h --help --help-all'; return ;;
+    run | analyze | doctor) ;;
+    *) return ;;  # c++ and cc: the compiler's options, unknown here; bash offers files
   esac
 
-  case $prev in
-    -d | --detector)
-      mapfile -t COMPREPLY < <(compgen -W "$(_redflag_detectors)" -- "$cur")
-      return
-      ;;
-    --color)
-      mapfile -t COMPREPLY < <(compgen -W 'auto always never' -- "$cur")
-      return
-      ;;
-  esac
-  if [[ $cur == -* ]]; then
-    mapfile -t COMPREPLY < <(
-      compgen -W '-d --detector --json --stats --check -q --quiet --color -h --help --help-all' -- "$cur"
-    )
-    return
+  # Behind the name of the program that is to be run, everything is its own.
+  if [[ $command == run ]]; then
+    for ((i = at + 1; i < COMP_CWORD; i++)); do
+      case ${COMP_WORDS[i]} in
+        -d | --detector | -o | --output | --json | --exit-code) ((i++)) ;;
+        --) ;;
+        -*) ;;
+        *) return ;;
+      esac
+    done
   fi
 
+  case $prev in
+    -d | --detector) _redflag_words "$(_redflag_detectors "$command")"; return ;;
+    --color) _redflag_words 'auto always never'; return ;;
+  esac
+  case $command in
+    doctor)
+      _redflag_words '--json --color -h --help --help-all'
+      return
+      ;;
+    run)
+      case $prev in
+        -o | --output | --json) return ;;
+        --exit-code) return ;;
+      esac
+      if [[ $cur == -* ]]; then
+        _redflag_words '-d --detector -o --output --json --exit-code -h --help --help-all'
+      elif [[ $cur != */* ]]; then
+        compopt -o filenames 2>/dev/null
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
+      fi
+      return
+      ;;
+  esac
+
+  if [[ $cur == -* ]]; then
+    _redflag_words '-d --detector --json --stats --check -q --quiet --color -h --help --help-all'
+    return
+  fi
   # Traces and folders. If there are none, bash offers every file.
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(

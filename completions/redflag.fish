@@ -4,22 +4,48 @@
 function __redflag_detectors
     set -l command (commandline --tokenize --cut-at-cursor)[1]
     $command list 2>/dev/null | string replace --regex '^(\S+)\s+' '$1\t'
-    printf 'all\tevery detector, one after the other\n'
+end
+
+# Is this the command that was given? Not: is this word somewhere, as it may be among the arguments of a program.
+function __redflag_is
+    set -l words (commandline --tokenize --cut-at-cursor --current-process)
+    set -q words[2]; and test $words[2] = $argv[1]
 end
 
 complete -c redflag -f
-complete -c redflag -s h -l help -d 'Print help and exit'
-complete -c redflag -l help-all -d 'Print the help of every command and exit'
+complete -c redflag -n 'not __redflag_is c++; and not __redflag_is cc' -s h -l help -d 'Print help and exit'
+complete -c redflag -n 'not __redflag_is c++; and not __redflag_is cc' -l help-all -d 'Print the help of every command and exit'
 complete -c redflag -n __fish_use_subcommand -s V -l version -d 'Print the version and exit'
+complete -c redflag -n __fish_use_subcommand -a c++ -d 'Compile and link C++ for race detection'
+complete -c redflag -n __fish_use_subcommand -a cc -d 'Compile and link C likewise'
+complete -c redflag -n __fish_use_subcommand -a run -d 'Run a program and report its races'
 complete -c redflag -n __fish_use_subcommand -a analyze -d 'Find the races of recorded runs'
 complete -c redflag -n __fish_use_subcommand -a list -d 'List the detectors'
+complete -c redflag -n __fish_use_subcommand -a doctor -d 'Say what works on this machine, and why not'
 complete -c redflag -n __fish_use_subcommand -a symbolize -d 'Put names and source lines into logs'
-complete -c redflag -n '__fish_seen_subcommand_from symbolize' -l exact -d 'Look up the offsets themselves'
+complete -c redflag -n __fish_use_subcommand -a help -d 'Print the help of a command'
 
-complete -c redflag -n '__fish_seen_subcommand_from analyze' -F
-complete -c redflag -n '__fish_seen_subcommand_from analyze' -s d -l detector -x -a '(__redflag_detectors)' -d 'Detector to use'
-complete -c redflag -n '__fish_seen_subcommand_from analyze' -l json -d 'One JSON document instead of text'
-complete -c redflag -n '__fish_seen_subcommand_from analyze' -l stats -d 'Also show how often each rule applied'
-complete -c redflag -n '__fish_seen_subcommand_from analyze' -l check -d 'Hold the result against the expectations'
-complete -c redflag -n '__fish_seen_subcommand_from analyze' -s q -l quiet -d 'One summary line a trace'
-complete -c redflag -n '__fish_seen_subcommand_from analyze' -l color -x -a 'auto always never' -d 'Colours'
+complete -c redflag -n '__redflag_is c++' -F
+complete -c redflag -n '__redflag_is cc' -F
+
+complete -c redflag -n '__redflag_is run' -F
+complete -c redflag -n '__redflag_is run' -a '(__fish_complete_subcommand --fcs-skip=2)'
+complete -c redflag -n '__redflag_is run' -s d -l detector -x -a '(__redflag_detectors)' -d 'Which detector'
+complete -c redflag -n '__redflag_is run' -s o -l output -r -F -d 'Write reports to this file'
+complete -c redflag -n '__redflag_is run' -l json -r -F -d 'Append each report as a line of JSON to this file'
+complete -c redflag -n '__redflag_is run' -l exit-code -x -d 'Exit with this if anything was reported'
+
+complete -c redflag -n '__redflag_is analyze' -F
+complete -c redflag -n '__redflag_is analyze' -s d -l detector -x -a '(__redflag_detectors) all\t"every detector"' -d 'Detector to use'
+complete -c redflag -n '__redflag_is analyze' -l json -d 'One JSON document instead of text'
+complete -c redflag -n '__redflag_is analyze' -l stats -d 'Also show how often each rule applied'
+complete -c redflag -n '__redflag_is analyze' -l check -d 'Hold the result against the expectations'
+complete -c redflag -n '__redflag_is analyze' -s q -l quiet -d 'One summary line a trace'
+complete -c redflag -n '__redflag_is analyze' -l color -x -a 'auto always never' -d 'Colours'
+
+complete -c redflag -n '__redflag_is doctor' -l json -d 'One JSON document instead of text'
+complete -c redflag -n '__redflag_is doctor' -l color -x -a 'auto always never' -d 'Colours'
+
+complete -c redflag -n '__redflag_is symbolize' -l exact -d 'Look up the offsets themselves'
+
+complete -c redflag -n '__redflag_is help' -a 'c++ cc run analyze list doctor symbolize help'

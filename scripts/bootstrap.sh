@@ -39,6 +39,11 @@ binutils                  nm, for the symbol check of in-process code
 g++-aarch64-linux-gnu     cross-build on x86-64
 g++-x86-64-linux-gnu      cross-build on arm64
 qemu-user                 running the cross-built tests
+meson                     tests/cli: a Meson project built with Redflag
+autoconf                  tests/cli: a configure script run with Redflag
+automake                  tests/cli: the same
+zsh                       tests/cli: completions
+fish                      tests/cli: completions
 groff-base                man page check
 man-db                    reading the man page
 END

@@ -9,9 +9,10 @@ namespace redflag::cli {
 
 // Exit codes, the same for every command.
 inline constexpr int kOk = 0;
-inline constexpr int kMismatch = 1;  // --check: a detector did not do what the trace expects
-inline constexpr int kBadInput = 2;  // command line, unreadable or malformed input
-inline constexpr int kRaces = 66;    // races were found (the code that ThreadSanitizer uses)
+inline constexpr int kMismatch = 1;    // --check: a detector did not do what the trace expects
+inline constexpr int kNotWorking = 1;  // doctor: programs cannot be checked here
+inline constexpr int kBadInput = 2;    // command line, unreadable or malformed input
+inline constexpr int kRaces = 66;      // races were found (the code that ThreadSanitizer uses)
 
 using Run = std::function<int()>;
 
@@ -20,6 +21,8 @@ Run AddList(CLI::App& app);
 Run AddCc(CLI::App& app);
 Run AddCxx(CLI::App& app);
 Run AddRun(CLI::App& app);
+Run AddDoctor(CLI::App& app);
+Run AddHelp(CLI::App& app);
 #ifdef REDFLAG_COLLECT  // left out of cross builds
 Run AddCollect(CLI::App& app);
 Run AddSymbolize(CLI::App& app);

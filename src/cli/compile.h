@@ -1,26 +1,18 @@
-// How a compiler's command line becomes one that builds an instrumented program.
+// Which compiler stands behind `redflag cc` and `redflag c++`.
 #pragma once
 
-#include <filesystem>
 #include <string>
-#include <vector>
+
+#include "cli/instrument.h"
 
 namespace redflag::cli {
 
-enum class CompilerFamily { kGcc, kClang };
+// $REDFLAG_CXX or $CXX (REDFLAG_CC, CC), else g++ (gcc). May be several words: "ccache g++".
+std::string CompilerProgram(bool cxx);
 
-// What the options of a compiler's command line ask for.
-struct CompilerJob {
-  bool has_input = false;  // a file is compiled or linked
-  bool compiles = false;   // at least one input is a source
-  bool links = false;
-  bool is_static = false;
-};
-CompilerJob Understand(const std::vector<std::string>& arguments);
+// The first line that `PROGRAM --version` prints; empty if it cannot be run.
+std::string CompilerVersion(const std::string& program);
 
-// The arguments with what is needed added. `runtime` is the folder of the runtime library, `shims` that of what stands in for
-// the compiler's own runtime.
-std::vector<std::string> Instrumented(CompilerFamily family, const std::vector<std::string>& arguments,
-                                      const std::filesystem::path& runtime, const std::filesystem::path& shims);
+CompilerFamily FamilyOf(const std::string& version);
 
 }  // namespace redflag::cli

@@ -23,9 +23,10 @@ constexpr const char* kFooter = R"(Examples:
   redflag analyze examples/first-race.trace          find the races of a recorded run
   redflag analyze -d all --stats app.trace           ask every detector, count the rules they applied
   redflag list                                       which detectors there are
+  redflag doctor                                     does all of this work on this machine, and if not, why
 
 Exit codes: 0 no race, 66 races found, 1 --check failed, 2 bad command line or input.
-`redflag COMMAND --help` says more about each command.)";
+`redflag help COMMAND` says more about each command.)";
 
 int Main(int argc, char** argv) {
   CLI::App app("Redflag finds data races in C and C++ programs.", "redflag");
@@ -47,10 +48,12 @@ int Main(int argc, char** argv) {
   add(AddRun);
   add(AddAnalyze);
   add(AddList);
+  add(AddDoctor);
 #ifdef REDFLAG_COLLECT
   add(AddSymbolize);
   add(AddCollect);
 #endif
+  add(AddHelp);
 
   if (argc == 1) {
     fmt::print(stderr, "{}", app.help());

@@ -1,0 +1,43 @@
+# find_package(redflag): programs of an ordinary CMake project, built for race detection with g++ or clang.
+#
+#   find_package(redflag REQUIRED)
+#   target_link_libraries(app PRIVATE redflag::redflag)
+#
+#   redflag::redflag   adds what `redflag c++` adds (src/cli/instrument.h): instrumentation, and the runtime library
+#   redflag::command   the command: add_test(NAME app COMMAND redflag::command run $<TARGET_FILE:app>)
+#
+# Link every library of the program with it as well: what is not instrumented is not checked. Programs find the runtime library by
+# their run path; for installed ones set CMAKE_INSTALL_RPATH_USE_LINK_PATH, or run them with `redflag run`.
+
+get_filename_component(_redflag_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+set(_redflag_runtime "${_redflag_prefix}/lib/redflag/hb/libredflag_rt.so")
+if(NOT EXISTS "${_redflag_runtime}")
+  set(redflag_FOUND FALSE)
+  set(redflag_NOT_FOUND_MESSAGE "the runtime library is not where it was installed: ${_redflag_runtime}")
+  return()
+endif()
+
+if(NOT TARGET redflag::redflag)
+  add_executable(redflag::command IMPORTED)
+  set_target_properties(redflag::command PROPERTIES IMPORTED_LOCATION "${_redflag_prefix}/bin/redflag")
+
+  add_library(redflag::runtime SHARED IMPORTED)
+  set_target_properties(redflag::runtime PROPERTIES IMPORTED_LOCATION "${_redflag_runtime}"
+                                                    IMPORTED_SONAME libredflag_rt.so)
+
+  add_library(redflag::redflag INTERFACE IMPORTED)
+  foreach(_redflag_language C CXX)
+    # At the link step this option would bring in the compiler's own runtime: clang gets it for the compiler proper only.
+    target_compile_options(redflag::redflag INTERFACE
+      "$<$<COMPILE_LANG_AND_ID:${_redflag_language},GNU>:-fsanitize=thread>"
+      "$<$<COMPILE_LANG_AND_ID:${_redflag_language},Clang,AppleClang>:SHELL:-Xclang -fsanitize=thread>")
+  endforeach()
+  # Before everything else, as an interposing library must be; and as a library, for the run path and for static libraries.
+  target_link_options(redflag::redflag INTERFACE
+    "SHELL:-Wl,--push-state,--no-as-needed \"${_redflag_runtime}\" -Wl,--pop-state")
+  target_link_libraries(redflag::redflag INTERFACE redflag::runtime)
+endif()
+
+unset(_redflag_prefix)
+unset(_redflag_runtime)
+unset(_redflag_language)
