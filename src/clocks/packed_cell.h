@@ -132,9 +132,9 @@ class PackedCell {
     // thread's unless it was recorded here.
     const Overflow* record = RecordOf(__atomic_load_n(&read_, __ATOMIC_ACQUIRE));
     if (record == nullptr) return false;
-    const PackedAccess at_home(Word(record, Raw(access.slot()) % kFirstCapacity));
-    if (at_home.slot() == access.slot()) return at_home.Covers(access);
-    for (uint32_t i = 0; i < kFirstCapacity; ++i) {
+    if (PackedAccess(Word(record, Raw(access.slot()) % kFirstCapacity)).Covers(access)) return true;
+    const uint32_t capacity = CapacityOf(record);
+    for (uint32_t i = 0; i < capacity; ++i) {
       if (PackedAccess(Word(record, i)).Covers(access)) return true;
     }
     return false;
@@ -164,7 +164,7 @@ class PackedCell {
   bool Refresh(const Clock& clock, PackedAccess mine) {
     const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_ACQUIRE);
     Overflow* record = RecordOf(handle);  // of this cell, or of another by now
-    if (record == nullptr || record->capacity != kFirstCapacity || Any(record->racy)) return false;
+    if (record == nullptr || Any(record->racy)) return false;
     uint64_t* home = &record->words[Raw(mine.slot()) % kFirstCapacity];
     const PackedAccess old(__atomic_load_n(home, __ATOMIC_RELAXED));
     if (old.slot() != mine.slot() || !Any(old.bytes()) || !Contains(mine.bytes(), old.bytes()) ||
@@ -175,7 +175,7 @@ class PackedCell {
     const bool alone = __atomic_load_n(&write_, __ATOMIC_SEQ_CST) == kSpilled &&
                        __atomic_load_n(&read_, __ATOMIC_ACQUIRE) == handle &&
                        __atomic_load_n(home, __ATOMIC_ACQUIRE) == mine.word();
-    if (alone && !RacesInFirstRecord(clock, record, mine)) return true;
+    if (alone && !RacesInRecord(clock, record, mine)) return true;
     Exchange(home, mine, old);
     return false;
   }
@@ -242,10 +242,10 @@ class PackedCell {
     template <class Clock, class Mix>
     bool ReplaceInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
       Overflow* in = record();
-      if (in->capacity != kFirstCapacity || Any(in->racy)) return false;
+      if (in->capacity > kQuickCapacity || Any(in->racy)) return false;
       uint32_t going = 0;
       uint32_t staying = 0;
-      for (uint32_t i = 0; i < kFirstCapacity; ++i) {
+      for (uint32_t i = 0; i < in->capacity; ++i) {
         const PackedAccess entry(Word(in, i));
         if (entry.word() == 0) continue;
         const Fate fate = FateOf(clock, entry, mine);
@@ -260,7 +260,7 @@ class PackedCell {
           fresh = at_home.And(mine, mix);
           if (fresh.word() == 0) return false;
         } else {
-          const uint32_t room = ~staying & ((1u << kFirstCapacity) - 1);
+          const uint32_t room = ~staying & ((1u << in->capacity) - 1);
           if (room == 0) return false;
           const auto free = static_cast<uint32_t>(__builtin_ctz(room));
           const bool is_mine = at_home.slot() == mine.slot();  // then it makes room: the latest is looked for at home
@@ -276,8 +276,8 @@ class PackedCell {
         write_ = read_ = mine.word();
         return true;
       }
-      for (uint32_t i = 0; i < kFirstCapacity; ++i) {
-        if ((going >> i & 1) != 0 && i != home) SetWord(in, i, 0);
+      for (going &= ~(1u << home); going != 0; going &= going - 1) {
+        SetWord(in, static_cast<uint32_t>(__builtin_ctz(going)), 0);
       }
       SetWord(in, home, fresh.word());
       return true;
@@ -501,6 +501,7 @@ class PackedCell {
 
   // 64 bytes, then twice as many, and so on. Never unmapped while the detector lives.
   static constexpr uint32_t kFirstCapacity = 7;
+  static constexpr uint32_t kQuickCapacity = 31;  // up to here it pays to look at all
   struct Overflow {
     uint32_t capacity;
     ByteMask racy;
@@ -549,11 +550,18 @@ class PackedCell {
     return __atomic_compare_exchange_n(place, &expected, fresh.word(), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
   }
   template <class Clock>
-  static bool RacesInFirstRecord(const Clock& clock, const Overflow* record, PackedAccess mine) {
-    for (uint32_t i = 0; i < kFirstCapacity; ++i) {
+  static bool RacesInRecord(const Clock& clock, const Overflow* record, PackedAccess mine) {
+    const uint32_t capacity = CapacityOf(record);
+    for (uint32_t i = 0; i < capacity; ++i) {
       if (const uint64_t word = Word(record, i); word != 0 && RacesWith(clock, PackedAccess(word), mine)) return true;
     }
     return false;
+  }
+  // Without the lock of the cell, when the record may be given back at any moment. Its memory is used for records of this size
+  // only, or is in a list of free ones, by an address, which is even.
+  static uint32_t CapacityOf(const Overflow* record) {
+    const uint32_t capacity = __atomic_load_n(&record->capacity, __ATOMIC_RELAXED);
+    return capacity % 2 != 0 ? capacity : 0;
   }
 
   template <class Clock>

@@ -255,7 +255,7 @@ class Hb {
     // [TS 4.2 l.6-9], [HB atomic]
     if (Any(mine.bytes)) {
       ++t.counts[RuleOf(access.kind)];
-      opened.Record(arena_, t.clock, mine);
+      opened.Record(cell_arena_, t.clock, mine);
       if (opened.is_spread()) ++t.counts[kSpread];
     }
     return raced;
@@ -266,7 +266,7 @@ class Hb {
   // if there is no such thing. With it, accesses of one time to different bytes are one to a cell that has little room.
   template <class Label, class Mix>
   [[gnu::always_inline]] bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix) {
-    if (!cell.TakesShortcut(arena_, t.clock, mine, mix)) return false;
+    if (!cell.TakesShortcut(cell_arena_, t.clock, mine, mix)) return false;
     ++t.counts[RuleOf(mine.kind())];
     return true;
   }
@@ -287,10 +287,10 @@ class Hb {
   void Revive(Cell& cell, ByteMask bytes, const Stamp& stamp) {
     HistoryEntry first = stamp;
     first.bytes = bytes;
-    OpenedCell(cell).Restart(arena_, first);
+    OpenedCell(cell).Restart(cell_arena_, first);
   }
 
-  void Forget(Cell& cell) { cell.Clear(arena_); }
+  void Forget(Cell& cell) { cell.Clear(cell_arena_); }
 
   // [HB renew]: where cells have few bits for a time, a thread that has used them up goes on in another slot, and stays
   // where it is if there is none: its time then stands still, which can hide a race and invents none.
@@ -302,6 +302,7 @@ class Hb {
   LocksetTable<Mem>& locksets() { return locksets_; }
   ThreadSlots<Mem>& slots() { return slots_; }
   const Arena<Mem>& arena() const { return arena_; }
+  const Arena<Mem>& cell_arena() const { return cell_arena_; }
 
  private:
   static constexpr Rule RuleOf(AccessKind kind) {
@@ -319,11 +320,13 @@ class Hb {
       raced = raced | (earlier.bytes & mine.bytes);
       record.AddEarlier(RecordOf(slots_.OwnerOf(earlier.epoch), earlier, mine.bytes));
     });
-    cell.AddRacy(arena_, raced);
+    cell.AddRacy(cell_arena_, raced);
     return raced;
   }
 
   Arena<Mem> arena_;  // first: everything below lives in it
+  // What cells need beside themselves. Apart, because cells look at it without a lock: nothing else may ever be there.
+  Arena<Mem> cell_arena_;
   LocksetTable<Mem> locksets_;
   ThreadSlots<Mem> slots_;
   CommitClocks<Mem> commits_;

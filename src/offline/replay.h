@@ -52,7 +52,11 @@ class Replay {
   std::vector<RaceRecord>& races() { return races_; }
   D& detector() { return detector_; }
   // Bytes of the detector's own tables and of its cells.
-  size_t MemoryInUse() const { return detector_.arena().in_use() + cells_.MemoryInUse() + atomics_.MemoryInUse(); }
+  size_t MemoryInUse() const {
+    size_t bytes = detector_.arena().in_use() + cells_.MemoryInUse() + atomics_.MemoryInUse();
+    if constexpr (requires { detector_.cell_arena(); }) bytes += detector_.cell_arena().in_use();
+    return bytes;
+  }
 
   // How often each rule was applied, over all threads.
   Counts TotalCounts() const {

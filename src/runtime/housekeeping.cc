@@ -53,7 +53,8 @@ void Runtime::PrintStats() {
   print("threads", thread_count());
   print("calling contexts", contexts_.size());
   print("contexts that there was no room for", contexts_.lost());
-  print("KB of clocks and shared cells", (arena_.mapped() + detector_.arena().mapped()) >> 10);
+  print("KB of clocks", (arena_.mapped() + detector_.arena().mapped()) >> 10);
+  print("KB of cells of shared data", detector_.cell_arena().mapped() >> 10);
   print("times that old accesses were forgotten (memory_limit_mb)", forgotten_);
 }
 

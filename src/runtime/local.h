@@ -40,7 +40,7 @@ struct Local {
 //
 // Others need not be asked, and need not tell: whatever they do, an access that repeats one of the same thread at the same
 // time adds nothing to it.
-inline constexpr int kSeenIndexBits = 11;
+inline constexpr int kSeenIndexBits = 13;
 inline constexpr uint64_t kSeenWords = uint64_t{1} << kSeenIndexBits;
 inline constexpr int kSeenTimeShift = 8;
 inline constexpr int kSeenAddressShift = 28;
