@@ -21,7 +21,7 @@ inline constexpr uint32_t kMaxFrames = 512;
 enum class MessageType : uint16_t {
   kProcess = 1,  // Process, text command: the first message
   kModule,       // Module, text path: a file mapped into the process, before anything refers to it
-  kModuleGone,   // Module, text path: unmapped
+  kModuleGone,   // Module, text path: unmapped. An empty path: every module whose code is in the range
   kThread,    // Thread, text name, Stack of its creation: before anything refers to it, and again if the name changes
   kRace,      // Race, Block?, AccessHead + Stack + Lock[] with a Stack each, for each access; the completing one first
   kCounters,  // Counters: before the end

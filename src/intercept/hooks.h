@@ -34,6 +34,9 @@ void Freeing(Pc pc, void* block, size_t bytes);
 // Fresh pages; pages that go away, or are replaced.
 void Mapped(Pc pc, void* pages, size_t bytes);
 void Unmapping(Pc pc, void* pages, size_t bytes);
+// Libraries may be unloaded now: stacks that lead into them must keep their names. Then each one that is gone, its whole image.
+void Unloading();
+void Unloaded(void* image, size_t bytes);
 
 // ---- Locks, by address ----
 enum class LockFlaw : uint8_t { kUnlockNotHeld, kUnlockByOther, kDestroyHeld, kDoubleLock, kInvalidAccess };
@@ -81,5 +84,8 @@ int Exiting(int status);
 // Calls into the program on behalf of a libc function (qsort, a thread's start routine) appear below this frame.
 void EnterFunction(Pc pc);
 void LeaveFunction();
+// How many calls are on the stack; and back to as many, for jumps.
+uint64_t CallDepth();
+void LeaveCallsTo(uint64_t depth);
 
 }  // namespace redflag::hooks

@@ -39,6 +39,8 @@ class Emitter {
   void NoteInstrumented() {
     if (status_ != nullptr) __atomic_store_n(&status_->instrumented, 1, __ATOMIC_RELAXED);
   }
+  void Modules();
+  void ModulesGone(uint64_t begin, uint64_t bytes);
 
  private:
   bool OpenRing();
@@ -265,6 +267,21 @@ void Emitter::PutModules() {
       this);
 }
 
+void Emitter::Modules() {
+  if (!has_helper_) return;
+  ScopedLock guard(lock_);
+  PutModules();
+}
+
+void Emitter::ModulesGone(uint64_t begin, uint64_t bytes) {
+  if (!has_helper_) return;
+  ScopedLock guard(lock_);
+  message_.Begin(wire::MessageType::kModuleGone);
+  message_.Add(wire::Module{.begin = begin, .end = begin + bytes, .bias = begin});
+  message_.AddText("");
+  Put(message_);
+}
+
 void Emitter::AddStack(Runtime& runtime, ContextId context) {
   ContextTree& tree = runtime.contexts();
   uint32_t frames = 0;
@@ -437,6 +454,8 @@ void StopEmitting(const Flags& flags) { emitter.Stop(flags); }
 bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   return emitter.Race(runtime, t, addr, bytes);
 }
+void TellModules() { emitter.Modules(); }
+void TellModulesGone(uint64_t begin, uint64_t bytes) { emitter.ModulesGone(begin, bytes); }
 void NoteInstrumented() { emitter.NoteInstrumented(); }
 void RestartEmitting(const Flags& flags) { emitter.Start(flags); }
 

@@ -23,6 +23,10 @@ bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
 // Some module of this process was compiled for race detection.
 void NoteInstrumented();
 
+// Modules that may be gone when a race is told that has to do with them; and that those in a range are.
+void TellModules();
+void TellModulesGone(uint64_t begin, uint64_t bytes);
+
 // After a fork, in the child: a ring and a helper of its own.
 void RestartEmitting(const Flags& flags);
 

@@ -111,6 +111,15 @@ void Mapped(Pc, void* pages, size_t bytes) {
 void Unmapping(Pc, void* pages, size_t bytes) {
   if (Entered t; t) Runtime::Get().Unmapped(AddressOf(pages), bytes);
 }
+void Unloading() {
+  if (Entered t; t) rt::TellModules();
+}
+void Unloaded(void* image, size_t bytes) {
+  Entered t;
+  if (!t) return;
+  Runtime::Get().Unmapped(AddressOf(image), bytes);
+  rt::TellModulesGone(AddressOf(image), bytes);
+}
 
 // ---- Locks ----
 
@@ -258,5 +267,17 @@ int Exiting(int status) { return Runtime::FinishProcess(status); }
 
 void EnterFunction(Pc pc) { rt::EnterFunction(pc); }
 void LeaveFunction() { rt::LeaveFunction(); }
+
+uint64_t CallDepth() {
+  const Thread* thread = rt::local.thread;
+  return thread == nullptr ? 0 : static_cast<uint64_t>(rt::local.top - thread->frames) + thread->lost_frames;
+}
+void LeaveCallsTo(uint64_t depth) {
+  Thread* thread = rt::local.thread;
+  if (thread == nullptr || depth > CallDepth()) return;
+  const uint64_t kept = depth < Thread::kFrames ? depth : Thread::kFrames;
+  rt::local.top = thread->frames + kept;
+  thread->lost_frames = static_cast<uint32_t>(depth - kept);
+}
 
 }  // namespace redflag::hooks

@@ -215,6 +215,14 @@ void EnterFunction(Pc pc) {
   fake::entered[fake::entered_depth++ % fake::kEntered] = pc;
 }
 void LeaveFunction() { Append("LeaveFunction", fake::entered[--fake::entered_depth % fake::kEntered], nullptr); }
+uint64_t CallDepth() { return fake::entered_depth; }
+void LeaveCallsTo(uint64_t depth) {
+  Append("LeaveCallsTo", 0, nullptr, int64_t(depth) - int64_t(fake::entered_depth));
+  fake::entered_depth = depth;
+}
+
+void Unloading() { Append("Unloading", 0, nullptr); }
+void Unloaded(void* image, size_t bytes) { Append("Unloaded", 0, image, int64_t(bytes)); }
 
 }  // namespace hooks
 }  // namespace redflag
