@@ -14,6 +14,7 @@
 #include "base/hash_map.h"
 #include "events/ring.h"
 #include "events/wire.h"
+#include "runtime/abi.h"
 #include "runtime/environment.h"
 #include "runtime/message.h"
 #include "runtime/runtime.h"
@@ -39,6 +40,9 @@ class Emitter {
   void NoteInstrumented() {
     if (status_ != nullptr) __atomic_store_n(&status_->instrumented, 1, __ATOMIC_RELAXED);
   }
+  uint64_t suppressed() const { return ring_ == nullptr ? 0 : __atomic_load_n(&ring_->suppressed, __ATOMIC_RELAXED); }
+  void Tag(uint32_t number, const char* object_type, const char* header);
+  void Note(uint32_t severity, const char* text);
   void Modules();
   void ModulesGone(uint64_t begin, uint64_t bytes);
 
@@ -48,6 +52,7 @@ class Emitter {
   bool FindCommand(char* path, size_t capacity);
   void Put(Message& message);
   void PutModules();
+  void PutSuppressions(const Flags& flags);
   void PutThread(Runtime& runtime, Tid tid);
   void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                  uint64_t addr, uint64_t bytes, bool is_reporting);
@@ -213,6 +218,52 @@ void Emitter::Start(const Flags& flags) {
   command[length > 0 ? length : 0] = '\0';
   message_.AddText(command);
   Put(message_);
+  PutSuppressions(flags);
+}
+
+// Of the program, in parts of whole lines that fit a message; and the user's file.
+void Emitter::PutSuppressions(const Flags& flags) {
+  const char* text = __tsan_default_suppressions != nullptr ? __tsan_default_suppressions() : nullptr;
+  while (text != nullptr && *text != '\0') {
+    static char part[wire::kMaxMessage / 2];
+    size_t length = 0;
+    size_t lines = 0;
+    for (; length < sizeof part - 1 && text[length] != '\0'; ++length) {
+      part[length] = text[length];
+      if (text[length] == '\n') lines = length + 1;
+    }
+    if (text[length] != '\0' && lines != 0) length = lines;
+    part[length] = '\0';
+    text += length;
+    message_.Begin(wire::MessageType::kSuppressions);
+    message_.Add(wire::Suppressions{.is_file = 0, .reserved = 0});
+    message_.AddText(part);
+    Put(message_);
+  }
+  if (flags.suppressions.text[0] == '\0') return;
+  message_.Begin(wire::MessageType::kSuppressions);
+  message_.Add(wire::Suppressions{.is_file = 1, .reserved = 0});
+  message_.AddText(flags.suppressions.text);
+  Put(message_);
+}
+
+void Emitter::Tag(uint32_t number, const char* object_type, const char* header) {
+  if (!has_helper_) return;
+  ScopedLock guard(lock_);
+  message_.Begin(wire::MessageType::kTag);
+  message_.Add(wire::Tag{.number = number, .reserved = 0});
+  message_.AddText(object_type);
+  message_.AddText(header);
+  Put(message_);
+}
+
+void Emitter::Note(uint32_t severity, const char* text) {
+  if (!has_helper_) return Complain("Redflag: ", text);
+  ScopedLock guard(lock_);
+  message_.Begin(wire::MessageType::kNote);
+  message_.Add(wire::Note{.severity = severity, .reserved = 0});
+  message_.AddText(text);
+  Put(message_);
 }
 
 void Emitter::Stop(const Flags& flags) {
@@ -228,9 +279,10 @@ void Emitter::Stop(const Flags& flags) {
   if (sequence_ == 0) return;
   for (int i = 0; i < flags.flush_timeout_ms; ++i) {
     if (__atomic_load_n(&ring_->reader_failed, __ATOMIC_ACQUIRE) != 0) return;
-    if (__atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED)) return;
+    if (__atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED)) break;
     SleepMillisecond();
   }
+  if (status_ != nullptr) __atomic_fetch_sub(&status_->reports, suppressed(), __ATOMIC_RELEASE);
 }
 
 // If there is no room, waits a while for the reader; then the message is dropped and counted.
@@ -321,7 +373,7 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
   head.origin = flag == PlaceFlag::kAlloc  ? AccessOrigin::kAlloc
                 : flag == PlaceFlag::kFree ? AccessOrigin::kFree
                                            : AccessOrigin::kProgram;
-  head.flags = flag == PlaceFlag::kVptr ? wire::kVptr : uint16_t{0};
+  head.flags = flag == PlaceFlag::kVptr ? wire::kVptr : static_cast<uint16_t>(TagOfPlace(place) << wire::kTagShift);
 
   const HeldAt* locks = entry_.locks;
   if (is_reporting) {
@@ -454,6 +506,9 @@ void StopEmitting(const Flags& flags) { emitter.Stop(flags); }
 bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   return emitter.Race(runtime, t, addr, bytes);
 }
+uint64_t SuppressedRaces() { return emitter.suppressed(); }
+void TellTag(uint32_t number, const char* object_type, const char* header) { emitter.Tag(number, object_type, header); }
+void TellNote(uint32_t severity, const char* text) { emitter.Note(severity, text); }
 void TellModules() { emitter.Modules(); }
 void TellModulesGone(uint64_t begin, uint64_t bytes) { emitter.ModulesGone(begin, bytes); }
 void NoteInstrumented() { emitter.NoteInstrumented(); }

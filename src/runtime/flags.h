@@ -14,8 +14,13 @@ namespace redflag::rt {
   FLAG(bool, report_bugs, true, "report what is found")                                                                 \
   FLAG(bool, print_stats, false, "print counters at the end")                                                           \
   FLAG(int, verbosity, 0, "1: say what the runtime does at start and end")                                              \
-  FLAG(int, flush_timeout_ms, 5000, "at the end, wait so long for reports to be written")
+  FLAG(int, flush_timeout_ms, 5000, "at the end, wait so long for reports to be written")                                \
+  FLAG(Path, suppressions, {}, "a file of suppressions: lines race:PATTERN, for functions, files, modules and variables")
 // clang-format on
+
+struct Path {
+  char text[256];
+};
 
 struct Flags {
 #define REDFLAG_DECLARE(type, name, initial, help) type name = initial;

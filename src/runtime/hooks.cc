@@ -32,6 +32,7 @@ class Entered {
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
   explicit operator bool() const { return thread_ != nullptr; }
+  bool watches_sync() const { return thread_ != nullptr && thread_->ignore_sync == 0; }
   Thread& operator*() const { return *thread_; }
 
  private:
@@ -130,24 +131,24 @@ void LockDestroyed(Pc, const void* lock) {
   if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(lock), 1);
 }
 void Locked(Pc pc, const void* lock, LockMode mode, int depth) {
-  if (Entered t; t) Runtime::Get().Lock(*t, AddressOf(lock), mode, depth, pc);
+  if (Entered t; t.watches_sync()) Runtime::Get().Lock(*t, AddressOf(lock), mode, depth, pc);
 }
 int Unlocking(Pc, const void* lock, LockMode mode, bool all) {
   Entered t;
-  return t ? Runtime::Get().Unlock(*t, AddressOf(lock), mode, all) : 1;
+  return t.watches_sync() ? Runtime::Get().Unlock(*t, AddressOf(lock), mode, all) : 1;
 }
 void LockMisused(Pc, const void*, LockFlaw) {}
 
 // ---- Edges ----
 
 void Release(Pc, const void* object) {
-  if (Entered t; t) Runtime::Get().Release(*t, AddressOf(object));
+  if (Entered t; t.watches_sync()) Runtime::Get().Release(*t, AddressOf(object));
 }
 void ReleaseStore(Pc, const void* object) {
-  if (Entered t; t) Runtime::Get().ReleaseStore(*t, AddressOf(object));
+  if (Entered t; t.watches_sync()) Runtime::Get().ReleaseStore(*t, AddressOf(object));
 }
 void Acquire(Pc, const void* object) {
-  if (Entered t; t) Runtime::Get().Acquire(*t, AddressOf(object));
+  if (Entered t; t.watches_sync()) Runtime::Get().Acquire(*t, AddressOf(object));
 }
 void Forget(Pc, const void* object) {
   if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(object), 1);

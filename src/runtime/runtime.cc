@@ -7,8 +7,11 @@
 #include "base/check.h"
 #include "detectors/atomics.h"
 #include "events/wire.h"
+#include "runtime/abi.h"
+#include "runtime/benign.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
+#include "runtime/report_view.h"
 
 namespace redflag::rt {
 namespace {
@@ -49,6 +52,7 @@ bool Runtime::Start() {
   runtime.infos_ = static_cast<ThreadInfo*>(MapPages(uint64_t{kMaxThreads} * sizeof(ThreadInfo)));
   runtime.blocks_ = static_cast<BlockInfo*>(MapPages((uint64_t{1} << 28) * sizeof(BlockInfo)));
   StartEmitting(runtime.flags_);
+  if (__tsan_on_initialize != nullptr) __tsan_on_initialize();
   __atomic_store_n(&state_, kRunning, __ATOMIC_RELEASE);
   return true;
 }
@@ -75,7 +79,9 @@ int Runtime::FinishProcess(int status) {
   if (__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     StopEmitting(runtime.flags_);
   }
-  return runtime.races() != 0 && runtime.flags_.exitcode != 0 ? runtime.flags_.exitcode : status;
+  bool failed = runtime.races() > SuppressedRaces();
+  if (__tsan_on_finalize != nullptr) failed = __tsan_on_finalize(failed ? 1 : 0) != 0;
+  return failed && runtime.flags_.exitcode != 0 ? runtime.flags_.exitcode : status;
 }
 
 // ---- Threads ----
@@ -169,15 +175,17 @@ void Runtime::AccessGranule(Thread& t, uint64_t granule, ByteMask bytes, AccessK
 }
 
 void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
-  if (t.ignore != 0 || bytes == 0) return;
+  if (t.Ignores(kind) || bytes == 0) return;
   for (uint64_t at = addr; at < addr + bytes; at = (at | (kGranule - 1)) + 1) {
     AccessGranule(t, at & ~(kGranule - 1), MaskOf(Addr{at}, addr + bytes - at), kind, place, addr, bytes);
   }
 }
 
 void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
-  if (!flags_.report_bugs) return;
-  if (EmitRace(*this, t, addr, bytes)) __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
+  if (!flags_.report_bugs || IsBenign(t.record)) return;
+  if (!EmitRace(*this, t, addr, bytes)) return;
+  __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
+  TellProgram(*this, t, addr, bytes);
 }
 
 // ---- Synchronization ----
@@ -276,7 +284,7 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   const ContextId context = t.ContextOf(contexts_, place | static_cast<uint64_t>(PlaceFlag::kAlloc));
   const BlockInfo info{.begin = block, .bytes = bytes, .context = context, .thread = t.state.tid};
   *shadow_.BlockAt(block) = NewBlock(info);
-  if (t.ignore != 0) return;
+  if (t.Ignores(AccessKind::kWrite)) return ForgetCells(block, bytes);  // not a write, but the end of what was there
   // The allocation is the first write. Pages of large blocks that were never touched have no past, and need no first write to
   // end it.
   const auto stamp = detector_.OnLifetime(t.state, Addr{block}, bytes, AccessOrigin::kAlloc, context);
@@ -301,6 +309,7 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
     free_block_ = index;
   }
   syncs_.Remove(block, info.bytes);
+  ForgetBenign(block, info.bytes);
   const uint64_t free_place = place | static_cast<uint64_t>(PlaceFlag::kFree);
   shadow_.ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
     AccessRange(t, first, count, AccessKind::kWrite, free_place);
@@ -309,13 +318,18 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   if (info.bytes >= kLarge) Unmapped(block, info.bytes);
 }
 
-void Runtime::Unmapped(uint64_t addr, uint64_t bytes) {
+void Runtime::ForgetCells(uint64_t addr, uint64_t bytes) {
   shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) {
-    syncs_.Remove(first, count);
     for (uint64_t at = first; at < first + count; at += kGranule) {
       detector_.Forget(*static_cast<Detector::Cell*>(shadow_.CellAt(at)));
     }
   });
+}
+
+void Runtime::Unmapped(uint64_t addr, uint64_t bytes) {
+  shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) { syncs_.Remove(first, count); });
+  ForgetCells(addr, bytes);
+  ForgetBenign(addr, bytes);
   shadow_.Release(addr, bytes);
 }
 

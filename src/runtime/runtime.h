@@ -30,6 +30,13 @@ enum class PlaceFlag : uint64_t {
 };
 inline constexpr uint64_t kPlaceMask = (uint64_t{1} << 56) - 1;
 
+// An access that was labelled with a kind of object (abi_external.cc), by number from 1.
+inline constexpr uint32_t kMaxTags = 200;
+inline constexpr uint64_t PlaceWithTag(uint64_t place, uint32_t tag) { return place | uint64_t{tag + 15} << 56; }
+inline constexpr uint32_t TagOfPlace(uint64_t place) {
+  return place >> 56 > 15 ? static_cast<uint32_t>(place >> 56) - 15 : 0;
+}
+
 // What is kept of a thread for reports, also after its end.
 struct ThreadInfo {
   Tid creator = kNoThread;
@@ -132,6 +139,7 @@ class Runtime {
   void Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t place);
   void Freeing(Thread& t, uint64_t block, uint64_t place);
   void Unmapped(uint64_t addr, uint64_t bytes);
+  void ForgetCells(uint64_t addr, uint64_t bytes);  // the accesses to it, nothing else
   bool FindBlock(uint64_t addr, BlockInfo& found);
 
   // ---- Threads ----

@@ -40,15 +40,21 @@ class Thread {
     return entry.node;
   }
 
+  bool Ignores(AccessKind kind) const { return ignore != 0 || (IsWrite(kind) ? ignore_writes : ignore_reads) != 0; }
+
   Detector::Thread state;
   Vector<HeldAt, AtomicMem> locks;  // in order of acquisition
   Frame* const frames;
   uint32_t lost_frames = 0;    // calls below the limit of `frames`
   int inside = 0;              // in the runtime: signal handlers that come now are not watched
   int ignore = 0;              // accesses are not watched
+  int ignore_reads = 0;        // the same of reads
+  int ignore_writes = 0;       // and of writes
+  int ignore_sync = 0;         // nothing that the thread does orders anything
   bool recorded = false;       // something was recorded at the current time
   bool locks_changed = false;  // since the latest entry of the slot's log
   RaceRecord record;
+  struct Fiber* fiber = nullptr;  // its handle, once somebody asked for it (abi_fiber.cc)
 
  private:
   static constexpr uint32_t kRemembered = 256;
