@@ -56,9 +56,10 @@ void Acquire(Pc pc, const void* object);       // after it was seen: wait return
 void Forget(Pc pc, const void* object);        // it was destroyed, or created anew
 
 // A barrier of `parties`. Arrivals of one phase are ordered before the leaves of that phase. Arriving answers the phase, to be given
-// to Leave by the same thread.
+// to Leave by the same thread, when the barrier may be gone. Forgotten: it was made or destroyed.
 uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties);
-void BarrierLeave(Pc pc, const void* barrier, uint64_t phase);
+void BarrierLeave(Pc pc, uint64_t phase);
+void BarrierForgotten(Pc pc, const void* barrier);
 
 // ---- Threads ----
 // The creator prepares a child, starts it with the real call, and says how that went; the child begins as its first action. A

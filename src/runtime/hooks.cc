@@ -153,12 +153,15 @@ void Acquire(Pc, const void* object) {
 void Forget(Pc, const void* object) {
   if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(object), 1);
 }
+void BarrierForgotten(Pc, const void* barrier) {
+  if (Entered t; t) Runtime::Get().ForgetBarrier(AddressOf(barrier));
+}
 uint64_t BarrierArrive(Pc, const void* barrier, unsigned parties) {
   Entered t;
   return t ? Runtime::Get().BarrierArrive(*t, AddressOf(barrier), parties) : 0;
 }
-void BarrierLeave(Pc, const void* barrier, uint64_t phase) {
-  if (Entered t; t) Runtime::Get().BarrierLeave(*t, AddressOf(barrier), phase);
+void BarrierLeave(Pc, uint64_t phase) {
+  if (Entered t; t && phase != 0) Runtime::Get().BarrierLeave(*t, phase);
 }
 
 // ---- Threads ----

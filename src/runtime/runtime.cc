@@ -244,23 +244,15 @@ void Runtime::ReleaseStore(Thread& t, uint64_t object) {
 
 void Runtime::FenceNow(Thread& t, MemoryOrder order) { Changed(t, Fence(detector_, t.state, order)); }
 
-// Two phases are alive at one time at most: nobody arrives for the one after next before everybody has left this one. What a
-// full phase brought moves to `sync`, where those who leave it find it.
 uint64_t Runtime::BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties) {
-  SyncTable::Locked object(syncs_, barrier);
-  Changed(t, detector_.OnReleaseMerge(t.state, object->phase[object->phase_number % 2]));
-  const uint64_t phase = object->phase_number;
-  if (++object->arrived == parties) {
-    object->arrived = 0;
-    ++object->phase_number;
-    object->phase[object->phase_number % 2].Clear();
-  }
-  return phase;
+  return reinterpret_cast<uint64_t>(barriers_.Arrive(detector_, arena_, barrier, parties, [&](Detector::Sync& phase) {
+    Changed(t, detector_.OnReleaseMerge(t.state, phase));
+  }));
 }
 
-void Runtime::BarrierLeave(Thread& t, uint64_t barrier, uint64_t phase) {
-  SyncTable::Locked object(syncs_, barrier, false);
-  if (object) Changed(t, detector_.OnAcquire(t.state, object->phase[phase % 2]));
+void Runtime::BarrierLeave(Thread& t, uint64_t phase) {
+  barriers_.Leave(arena_, reinterpret_cast<Barriers::Phase*>(phase),
+                  [&](Detector::Sync& sync) { Changed(t, detector_.OnAcquire(t.state, sync)); });
 }
 
 // ---- Memory ----

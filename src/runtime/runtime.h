@@ -11,6 +11,7 @@
 #include "detectors/atomics.h"
 #include "events/access.h"
 #include "events/event.h"
+#include "runtime/barriers.h"
 #include "runtime/context_tree.h"
 #include "runtime/flags.h"
 #include "runtime/local.h"
@@ -85,7 +86,8 @@ class Runtime {
   void ReleaseStore(Thread& t, uint64_t object);
   void FenceNow(Thread& t, MemoryOrder order);
   uint64_t BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties);
-  void BarrierLeave(Thread& t, uint64_t barrier, uint64_t phase);
+  void BarrierLeave(Thread& t, uint64_t phase);
+  void ForgetBarrier(uint64_t barrier) { barriers_.Forget(arena_, barrier); }
 
   // Atomic operations: `operation` is the operation itself, done as one step with what it means.
   template <class Operation>
@@ -187,6 +189,7 @@ class Runtime {
   Arena<AtomicMem> arena_;
   Detector detector_;
   SyncTable syncs_;
+  Barriers barriers_;
   LockLog logs_[PackedAccess::kMaxSlots];
   ThreadInfo* infos_ = nullptr;
   BlockInfo* blocks_ = nullptr;

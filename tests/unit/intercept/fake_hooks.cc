@@ -169,10 +169,11 @@ uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties) {
   Append("BarrierArrive", pc, barrier, int64_t(parties));
   return __atomic_add_fetch(&fake::phases, 1, __ATOMIC_RELAXED);
 }
-void BarrierLeave(Pc pc, const void* barrier, uint64_t phase) {
+void BarrierLeave(Pc pc, uint64_t phase) {
   REDFLAG_CHECK(phase != 0 && phase <= fake::phases);
-  Append("BarrierLeave", pc, barrier);
+  Append("BarrierLeave", pc, nullptr);
 }
+void BarrierForgotten(Pc pc, const void* barrier) { Append("BarrierForgotten", pc, barrier); }
 
 Child* ThreadCreating(Pc pc, bool detached) {
   Append("ThreadCreating", pc, nullptr, detached ? "detached" : "joinable");
