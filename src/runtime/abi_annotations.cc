@@ -24,6 +24,11 @@ void BeginAnew(uint64_t addr, uint64_t bytes) {
   Runtime::Leave(t);
 }
 
+void DeclareBenign(const void* memory, uint64_t bytes) {
+  const ForkGate::Passage passage;
+  AddBenign(reinterpret_cast<uint64_t>(memory), bytes);
+}
+
 bool Equal(const char* a, const char* b) {
   while (*a == *b && *a != '\0') ++a, ++b;
   return *a == *b;
@@ -80,13 +85,13 @@ REDFLAG_ANNOTATION(RWLockReleased, const void* lock, long is_write) {
 // ---- Races that are known, memory that starts anew ----
 
 REDFLAG_ANNOTATION(BenignRaceSized, const void* memory, unsigned long bytes, const char*) {
-  AddBenign(reinterpret_cast<uint64_t>(memory), bytes);
+  DeclareBenign(memory, bytes);
 }
 REDFLAG_ABI void WTFAnnotateBenignRaceSized(const char*, int, const void* memory, unsigned long bytes, const char*) {
-  AddBenign(reinterpret_cast<uint64_t>(memory), bytes);
+  DeclareBenign(memory, bytes);
 }
-REDFLAG_ANNOTATION(BenignRace, const void* memory, const char*) { AddBenign(reinterpret_cast<uint64_t>(memory), 1); }
-REDFLAG_ANNOTATION(ExpectRace, const void* memory, const char*) { AddBenign(reinterpret_cast<uint64_t>(memory), 1); }
+REDFLAG_ANNOTATION(BenignRace, const void* memory, const char*) { DeclareBenign(memory, 1); }
+REDFLAG_ANNOTATION(ExpectRace, const void* memory, const char*) { DeclareBenign(memory, 1); }
 REDFLAG_EMPTY_ANNOTATION(FlushExpectedRaces)
 REDFLAG_ANNOTATION(NewMemory, const void* memory, unsigned long bytes) {
   BeginAnew(reinterpret_cast<uint64_t>(memory), bytes);

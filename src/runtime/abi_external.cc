@@ -71,7 +71,8 @@ uint32_t TagOfObject(uint64_t object) {
   return entry.object == object ? entry.number : 0;
 }
 
-const char* ObjectTypeOf(uint32_t tag) { return tag == 0 || tag > tag_count ? "" : tags[tag].object_type; }
+const char* ObjectTypeOf(uint32_t tag) { return tag == 0 || tag > tag_count ? nullptr : tags[tag].object_type; }
+const char* HeaderOf(uint32_t tag) { return tag == 0 || tag > tag_count ? nullptr : tags[tag].header; }
 void* HandleOf(uint32_t tag) { return tag == 0 || tag > tag_count ? nullptr : &tags[tag]; }
 
 }  // namespace redflag::rt

@@ -64,6 +64,7 @@ REDFLAG_ABI void* __tsan_create_fiber(unsigned) {
   if (t == nullptr) return nullptr;
   Runtime& runtime = Runtime::Get();
   Fiber* fiber = HandleOf(*runtime.NewThread(t, REDFLAG_CALLER, true));
+  fiber->thread->is_fiber = true;
   fiber->calls = ::new (runtime.arena().Allocate(sizeof(Calls))) Calls();
   Runtime::Leave(t);
   return fiber;

@@ -172,7 +172,8 @@ REDFLAG_ABI int __tsan_get_report_loc_object_type(void* report, unsigned long in
   const ReportView* view = ViewOf(report);
   if (view == nullptr || index != 0) return 0;
   const uint64_t place = view->runtime.contexts().PlaceOf(view->accesses[0].record->context);
-  Put(object_type, ObjectTypeOf(TagOfPlace(place)));
+  const char* type = ObjectTypeOf(TagOfPlace(place));
+  Put(object_type, type != nullptr ? type : "");
   return 1;
 }
 

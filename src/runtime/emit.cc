@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include <cerrno>
@@ -16,6 +17,7 @@
 #include "events/wire.h"
 #include "runtime/abi.h"
 #include "runtime/environment.h"
+#include "runtime/external_tags.h"
 #include "runtime/message.h"
 #include "runtime/runtime.h"
 
@@ -35,6 +37,7 @@ void SleepMillisecond() {
 class Emitter {
  public:
   void Start(const Flags& flags);
+  void Restart(const Flags& flags);
   void Stop(const Flags& flags);
   bool Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
   void NoteInstrumented() {
@@ -49,6 +52,11 @@ class Emitter {
  private:
   bool OpenRing();
   bool StartHelper();
+  void StartIfDeferred() {
+    if (deferred_ != nullptr) StartDeferred();
+  }
+  [[gnu::cold, gnu::noinline]] void StartDeferred();
+  void PutTag(uint32_t number, const char* object_type, const char* header);
   bool FindCommand(char* path, size_t capacity);
   void Put(Message& message);
   void PutModules();
@@ -72,6 +80,7 @@ class Emitter {
   RingHeader* ring_ = nullptr;
   int64_t fd_ = -1;
   bool has_helper_ = false;
+  const Flags* deferred_ = nullptr;  // in the child of a fork: nobody has needed a helper yet
   uint64_t sequence_ = 0;
   uint64_t duplicates_ = 0;
   static constexpr uint32_t kKeys = 1u << 16;
@@ -160,12 +169,14 @@ bool Emitter::StartHelper() {
   static char no_color[8];
   const char* environment[] = {GetEnvironment("NO_COLOR", no_color, sizeof no_color) ? "NO_COLOR=1" : nullptr, nullptr};
 
-  // As fork() does it, or debuggers take the child for a thread. The program has no children yet whose end it could miss.
+  // As fork() does it, or debuggers take the child for a thread. The program has no children yet whose end it could miss; in the child of
+  // a fork it may have, and the helper makes no signal.
+  const int end_signal = deferred_ == nullptr ? SIGCHLD : 0;
   uint64_t child_signal = uint64_t{1} << (SIGCHLD - 1);
   uint64_t mask_before = 0;
   arch::Syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<int64_t>(&child_signal),
                 reinterpret_cast<int64_t>(&mask_before), sizeof mask_before);
-  const int64_t child = arch::Syscall(SYS_clone, SIGCHLD);
+  const int64_t child = arch::Syscall(SYS_clone, end_signal);
   if (child == 0) {
     arch::Syscall(SYS_setsid);
     arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
@@ -179,11 +190,13 @@ bool Emitter::StartHelper() {
     arch::Syscall(SYS_exit_group, 0);
   }
   if (child > 0) {
-    while (arch::Syscall(SYS_wait4, child) == -EINTR) {
+    while (arch::Syscall(SYS_wait4, child, 0, end_signal == 0 ? __WCLONE : 0) == -EINTR) {
     }
     timespec at_once = {};
-    arch::Syscall(SYS_rt_sigtimedwait, reinterpret_cast<int64_t>(&child_signal), 0, reinterpret_cast<int64_t>(&at_once),
-                  sizeof child_signal);
+    if (end_signal != 0) {
+      arch::Syscall(SYS_rt_sigtimedwait, reinterpret_cast<int64_t>(&child_signal), 0,
+                    reinterpret_cast<int64_t>(&at_once), sizeof child_signal);
+    }
   }
   arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
   return child > 0;
@@ -221,6 +234,32 @@ void Emitter::Start(const Flags& flags) {
   PutSuppressions(flags);
 }
 
+// The ring that was there is the parent's, and what was told through it was told of the parent. Most children of a fork do nothing but
+// exec: a helper is started for those that have something to tell.
+void Emitter::Restart(const Flags& flags) {
+  if (ring_ != nullptr) {
+    arch::Syscall(SYS_munmap, reinterpret_cast<int64_t>(ring_), static_cast<int64_t>(kRingDataOffset + kRingBytes));
+  }
+  if (status_ != nullptr) arch::Syscall(SYS_munmap, reinterpret_cast<int64_t>(status_), sizeof(RunStatus));
+  lock_ = {};
+  status_ = nullptr;
+  ring_ = nullptr;
+  has_helper_ = false;
+  deferred_ = &flags;
+  if (sequence_ == 0 && key_count_ == 0) return;
+  sequence_ = duplicates_ = 0;
+  for (uint64_t& key : keys_) key = 0;
+  key_count_ = 0;
+  for (uint8_t& told : told_threads_) told = 0;
+}
+
+void Emitter::StartDeferred() {
+  Start(*deferred_);
+  deferred_ = nullptr;
+  if (!has_helper_) return;
+  for (uint32_t tag = 1; ObjectTypeOf(tag) != nullptr; ++tag) PutTag(tag, ObjectTypeOf(tag), HeaderOf(tag));
+}
+
 // Of the program, in parts of whole lines that fit a message; and the user's file.
 void Emitter::PutSuppressions(const Flags& flags) {
   const char* text = __tsan_default_suppressions != nullptr ? __tsan_default_suppressions() : nullptr;
@@ -250,6 +289,10 @@ void Emitter::PutSuppressions(const Flags& flags) {
 void Emitter::Tag(uint32_t number, const char* object_type, const char* header) {
   if (!has_helper_) return;
   ScopedLock guard(lock_);
+  PutTag(number, object_type, header);
+}
+
+void Emitter::PutTag(uint32_t number, const char* object_type, const char* header) {
   message_.Begin(wire::MessageType::kTag);
   message_.Add(wire::Tag{.number = number, .reserved = 0});
   message_.AddText(object_type);
@@ -258,8 +301,9 @@ void Emitter::Tag(uint32_t number, const char* object_type, const char* header) 
 }
 
 void Emitter::Note(uint32_t severity, const char* text) {
-  if (!has_helper_) return Complain("Redflag: ", text);
   ScopedLock guard(lock_);
+  StartIfDeferred();
+  if (!has_helper_) return Complain("Redflag: ", text);
   message_.Begin(wire::MessageType::kNote);
   message_.Add(wire::Note{.severity = severity, .reserved = 0});
   message_.AddText(text);
@@ -320,8 +364,10 @@ void Emitter::PutModules() {
 }
 
 void Emitter::Modules() {
-  if (!has_helper_) return;
+  if (!has_helper_ && deferred_ == nullptr) return;
   ScopedLock guard(lock_);
+  StartIfDeferred();
+  if (!has_helper_) return;
   PutModules();
 }
 
@@ -417,6 +463,7 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
     ++duplicates_;
     return false;
   }
+  StartIfDeferred();
   ++sequence_;
   if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
   if (!has_helper_ || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
@@ -512,6 +559,6 @@ void TellNote(uint32_t severity, const char* text) { emitter.Note(severity, text
 void TellModules() { emitter.Modules(); }
 void TellModulesGone(uint64_t begin, uint64_t bytes) { emitter.ModulesGone(begin, bytes); }
 void NoteInstrumented() { emitter.NoteInstrumented(); }
-void RestartEmitting(const Flags& flags) { emitter.Start(flags); }
+void RestartEmitting(const Flags& flags) { emitter.Restart(flags); }
 
 }  // namespace redflag::rt

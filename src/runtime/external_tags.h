@@ -6,7 +6,8 @@
 namespace redflag::rt {
 
 uint32_t TagOfObject(uint64_t object);
-const char* ObjectTypeOf(uint32_t tag);
+const char* ObjectTypeOf(uint32_t tag);  // null: there is no such tag
+const char* HeaderOf(uint32_t tag);
 void* HandleOf(uint32_t tag);  // what the library knows it by
 
 }  // namespace redflag::rt

@@ -4,6 +4,7 @@
 #include "base/hash_map.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
+#include "runtime/fork_gate.h"
 #include "runtime/runtime.h"
 
 namespace redflag::hooks {
@@ -77,6 +78,15 @@ class Children {
       if (*link != child) continue;
       *link = child->next;
       return;
+    }
+  }
+  // Nobody is left; `visit` may free it.
+  template <class Visit>
+  void Clear(Visit visit) {
+    while (first_ != nullptr) {
+      Child* child = first_;
+      first_ = child->next;
+      visit(child);
     }
   }
   AtomicMem::Lock& lock() { return lock_; }
@@ -182,6 +192,7 @@ void ThreadCreated(Child* child, uintptr_t handle) {
 
 void ThreadNotCreated(Child* child) {
   if (child == nullptr) return;
+  const rt::ForkGate::Passage passage;
   {
     ScopedLock guard(children.lock());
     children.Remove(child);
@@ -192,6 +203,7 @@ void ThreadNotCreated(Child* child) {
 
 void ThreadBegins(Child* child, uintptr_t handle) {
   if (child == nullptr) return;
+  const rt::ForkGate::Passage passage;
   __atomic_store_n(&child->handle, handle, __ATOMIC_RELEASE);
   Runtime::Get().Begin(child->thread);
 }
@@ -199,6 +211,7 @@ void ThreadBegins(Child* child, uintptr_t handle) {
 void ThreadEnds() {
   Thread* thread = rt::local.thread;
   if (thread == nullptr || thread->inside != 0) return;
+  const rt::ForkGate::Passage passage;
   thread->inside = 1;
   Child* child = nullptr;
   bool detached = true;
@@ -233,6 +246,7 @@ void ThreadJoined(Pc, uintptr_t handle) {
 }
 
 void ThreadDetached(Pc, uintptr_t handle) {
+  const rt::ForkGate::Passage passage;
   Child* gone = nullptr;
   {
     ScopedLock guard(children.lock());
@@ -264,9 +278,36 @@ void ThreadNamed(uintptr_t handle, const char* name) {
 
 // ---- Processes ----
 
-void BeforeFork(Pc) {}
-void AfterForkInParent() {}
-void AfterForkInChild() { rt::RestartEmitting(Runtime::Get().flags()); }
+namespace {
+constinit uint32_t forking_os_id = 0;
+}
+
+void BeforeFork(Pc) {
+  Entered t;
+  if (!t) return;
+  rt::ForkGate::Close(*t);
+  forking_os_id = Runtime::Get().InfoOf((*t).state.tid).os_id;
+}
+
+void AfterForkInParent() { rt::ForkGate::Open(); }
+
+void AfterForkInChild() {
+  {
+    Entered t;
+    if (!t) return rt::ForkGate::Open();
+    Runtime& runtime = Runtime::Get();
+    children.Clear([&](Child* child) {
+      if (child->thread != &*t) {
+        if (!child->ended) runtime.EndOf(child->thread);
+        runtime.Join(*t, child->thread);
+      }
+      runtime.arena().Free(child, sizeof(Child));
+    });
+    runtime.BeginProcess(*t, forking_os_id);
+    rt::RestartEmitting(runtime.flags());
+  }
+  rt::ForkGate::Open();
+}
 int Exiting(int status) { return Runtime::FinishProcess(status); }
 
 void EnterFunction(Pc pc) { rt::EnterFunction(pc); }

@@ -60,6 +60,7 @@ bool Runtime::Start() {
 // A thread that shows up without having been created through us: the first one, or one from a raw clone.
 Thread* Runtime::Meet() {
   if (__atomic_load_n(&state_, __ATOMIC_ACQUIRE) != kRunning && !Start()) return nullptr;
+  const ForkGate::Passage passage;
   Runtime& runtime = Get();
   Thread* thread = runtime.NewThread(nullptr, 0, true);
   runtime.Begin(thread);
@@ -113,11 +114,13 @@ void Runtime::Begin(Thread* thread) {
                 .home = 0};
   infos_[Raw(thread->state.tid)].os_id = OsThreadId();
   Retag(*thread);
+  ForkGate::Register(*thread);
 }
 
 void Runtime::EndOf(Thread* thread) {
   infos_[Raw(thread->state.tid)].flags |= wire::kFinished;
   detector_.OnEnd(thread->state);
+  ForkGate::Unregister(*thread);
 }
 
 void Runtime::End(Thread* thread) {
@@ -139,6 +142,17 @@ void Runtime::Join(Thread& t, Thread* child) {
 void Runtime::Drop(Thread* thread) {
   thread->~Thread();
   arena_.Free(thread, sizeof(Thread));
+}
+
+void Runtime::BeginProcess(Thread& t, uint32_t os_id) {
+  ForkGate::ForEachOther(t, [&](Thread& other) {
+    // Fibers may still be switched to; so may the thread itself, if it forked in one.
+    if (other.is_fiber || infos_[Raw(other.state.tid)].os_id == os_id) return;
+    EndOf(&other);
+    Join(t, &other);
+  });
+  infos_[Raw(t.state.tid)].os_id = OsThreadId();
+  __atomic_store_n(&races_, 0, __ATOMIC_RELAXED);
 }
 
 void Runtime::Retag(Thread& t) {

@@ -14,6 +14,7 @@
 #include "runtime/barriers.h"
 #include "runtime/context_tree.h"
 #include "runtime/flags.h"
+#include "runtime/fork_gate.h"
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
 #include "runtime/shadow.h"
@@ -68,6 +69,9 @@ class Runtime {
     if (thread == nullptr || thread->inside != 0) [[unlikely]]
       return nullptr;
     thread->inside = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (ForkGate::closed()) [[unlikely]]
+      ForkGate::Wait(*thread);
     return thread;
   }
   static void Leave(Thread* thread) { thread->inside = 0; }
@@ -151,6 +155,8 @@ class Runtime {
   void EndOf(Thread* thread);  // the same of another one, which has ended unseen
   void Join(Thread& t, Thread* child);
   void Drop(Thread* thread);  // nobody will join it
+  // After a fork, in the child: `t` is the only thread there is, and whatever others did is past. `os_id`: what it was in the parent.
+  void BeginProcess(Thread& t, uint32_t os_id);
   ThreadInfo& InfoOf(Tid tid) { return infos_[Raw(tid)]; }
   uint32_t thread_count() const { return __atomic_load_n(&next_tid_, __ATOMIC_RELAXED); }
 

@@ -55,6 +55,9 @@ class Thread {
   bool locks_changed = false;  // since the latest entry of the slot's log
   RaceRecord record;
   struct Fiber* fiber = nullptr;  // its handle, once somebody asked for it (abi_fiber.cc)
+  bool is_fiber = false;
+  bool registered = false;  // fork_gate.h
+  Thread* next_registered = nullptr;
 
  private:
   static constexpr uint32_t kRemembered = 256;
