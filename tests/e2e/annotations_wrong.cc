@@ -42,8 +42,8 @@ int main() {
   ANNOTATE(IgnoreWritesBegin);
   USE(read_by_main);  // RACE(read_by_main) CHAIN(read_by_main): main
   ANNOTATE(IgnoreWritesEnd);
-  USE(benign[2]);   // RACE(benign) CHAIN(benign): main
-  USE(*allocated);  // RACE(allocated) CHAIN(allocated): main
+  USE(benign[2]);             // RACE(benign) CHAIN(benign): main
+  USE(*allocated);            // RACE(allocated) CHAIN(allocated): main
   if (ready) USE(unordered);  // RACE(unordered) CHAIN(unordered): main
   pthread_join(thread, nullptr);
 }

@@ -30,7 +30,7 @@ int main() {
   Await(1);
   if (write(ends[1], written, 8) != 8) abort();  // RACE(written) CHAIN(written): main
   iovec out[2] = {{parts, 4}, {parts + 8, 8}};
-  if (writev(ends[1], out, 2) != 12) abort();  // RACE(parts) CHAIN(parts): main
+  if (writev(ends[1], out, 2) != 12) abort();   // RACE(parts) CHAIN(parts): main
   if (send(pair[0], sent, 8, 0) != 8) abort();  // RACE(sent) CHAIN(sent): main
   iovec in[2] = {{scattered, 2}, {scattered + 8, 2}};
   if (readv(ends[0], in, 2) != 4) abort();  // RACE(scattered) CHAIN(scattered): main
