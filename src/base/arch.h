@@ -1,5 +1,6 @@
 // The one place that chooses an architecture. Raw system calls (so that in-process code neither goes through
-// libc functions that the program may have replaced, nor touches its errno) and the spin-wait hint.
+// libc functions that the program may have replaced, nor touches its errno), the spin-wait hint, and what interceptors must
+// know of stacks: where a jump buffer leads, what a signal interrupted, how to stand before a function that returns twice.
 #pragma once
 
 #if defined(__x86_64__)

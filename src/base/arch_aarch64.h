@@ -1,6 +1,8 @@
 // Everything about arm64 that base/ needs. Included by base/arch.h only.
 #pragma once
 
+#include <ucontext.h>
+
 #include <cstdint>
 
 namespace redflag::arch {
@@ -25,4 +27,49 @@ inline int64_t Syscall(int64_t number, int64_t a = 0, int64_t b = 0, int64_t c =
   return x0;
 }
 
+// The stack pointer that a jmp_buf of glibc restores. glibc keeps it mangled, xor a key that it keeps to itself: a buffer filled here,
+// where the stack pointer is known, gives it away.
+template <class SetJump>
+uint64_t StackPointerIn(const void* jump_buffer, SetJump set_jump) {
+  constexpr int kStackPointer = 13;
+  uint64_t here[64];
+  set_jump(here);
+  uint64_t now;
+  asm volatile("mov %0, sp" : "=r"(now));
+  return static_cast<const uint64_t*>(jump_buffer)[kStackPointer] ^ here[kStackPointer] ^ now;
+}
+
+// Where a signal interrupted its thread.
+inline uint64_t InterruptedAt(const void* context) { return static_cast<const ucontext_t*>(context)->uc_mcontext.pc; }
+
 }  // namespace redflag::arch
+
+// Defines the exported function `name`, which calls `before` with its caller's stack pointer and goes on, arguments and stack as they
+// were, at the address that `before` answers. For functions that return twice: no frame of ours may be in between.
+#define REDFLAG_ARCH_STAND_BEFORE(name, before) \
+  asm(".pushsection .text\n"                    \
+      ".globl " #name                           \
+      "\n"                                      \
+      ".type " #name ", %function\n" #name      \
+      ":\n"                                     \
+      ".cfi_startproc\n"                        \
+      "hint #34\n"                              \
+      "stp x29, x30, [sp, #-32]!\n"             \
+      ".cfi_def_cfa_offset 32\n"                \
+      ".cfi_offset 29, -32\n"                   \
+      ".cfi_offset 30, -24\n"                   \
+      "stp x0, x1, [sp, #16]\n"                 \
+      "add x0, sp, #32\n"                       \
+      "bl " #before                             \
+      "\n"                                      \
+      "mov x16, x0\n"                           \
+      "ldp x0, x1, [sp, #16]\n"                 \
+      "ldp x29, x30, [sp], #32\n"               \
+      ".cfi_def_cfa_offset 0\n"                 \
+      ".cfi_restore 29\n"                       \
+      ".cfi_restore 30\n"                       \
+      "br x16\n"                                \
+      ".cfi_endproc\n"                          \
+      ".size " #name ", . - " #name             \
+      "\n"                                      \
+      ".popsection")

@@ -1,6 +1,8 @@
 // Everything about x86-64 that base/ needs. Included by base/arch.h only.
 #pragma once
 
+#include <ucontext.h>
+
 #include <cstdint>
 
 namespace redflag::arch {
@@ -25,4 +27,50 @@ inline int64_t Syscall(int64_t number, int64_t a = 0, int64_t b = 0, int64_t c =
   return result;
 }
 
+// The stack pointer that a jmp_buf of glibc restores. glibc keeps it mangled: xor the guard of the thread's control block,
+// rotated to the left.
+template <class SetJump>
+uint64_t StackPointerIn(const void* jump_buffer, SetJump) {
+  constexpr int kStackPointer = 6;
+  uint64_t value = static_cast<const uint64_t*>(jump_buffer)[kStackPointer];
+  asm("ror $17, %0\n\txor %%fs:0x30, %0" : "+r"(value) : : "cc");
+  return value;
+}
+
+// Where a signal interrupted its thread.
+inline uint64_t InterruptedAt(const void* context) {
+  return static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+}
+
 }  // namespace redflag::arch
+
+// Defines the exported function `name`, which calls `before` with its caller's stack pointer and goes on, arguments and stack as they
+// were, at the address that `before` answers. For functions that return twice: no frame of ours may be in between.
+#define REDFLAG_ARCH_STAND_BEFORE(name, before) \
+  asm(".pushsection .text\n"                    \
+      ".globl " #name                           \
+      "\n"                                      \
+      ".type " #name ", @function\n" #name      \
+      ":\n"                                     \
+      ".cfi_startproc\n"                        \
+      "endbr64\n"                               \
+      "push %rdi\n"                             \
+      ".cfi_adjust_cfa_offset 8\n"              \
+      "push %rsi\n"                             \
+      ".cfi_adjust_cfa_offset 8\n"              \
+      "sub $8, %rsp\n"                          \
+      ".cfi_adjust_cfa_offset 8\n"              \
+      "lea 32(%rsp), %rdi\n"                    \
+      "call " #before                           \
+      "\n"                                      \
+      "add $8, %rsp\n"                          \
+      ".cfi_adjust_cfa_offset -8\n"             \
+      "pop %rsi\n"                              \
+      ".cfi_adjust_cfa_offset -8\n"             \
+      "pop %rdi\n"                              \
+      ".cfi_adjust_cfa_offset -8\n"             \
+      "jmp *%rax\n"                             \
+      ".cfi_endproc\n"                          \
+      ".size " #name ", . - " #name             \
+      "\n"                                      \
+      ".popsection")

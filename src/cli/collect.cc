@@ -62,7 +62,7 @@ void Collect(RingReader& ring, Collector& collector, Destination& destination) {
     switch (ring.Next(kIdle)) {
       case RingReader::Status::kMessage:
         collector.Consume(ring.message());
-        ring.Finish();
+        ring.Finish(collector.suppressed());
         break;
       case RingReader::Status::kTimeout:
         destination.LetGo();

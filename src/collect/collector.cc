@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <variant>
 
@@ -34,14 +36,30 @@ void Collector::Say(const std::string& text) {
 }
 
 void Collector::On(const RaceMessage& race) {
-  if (!seen_.insert(builder_.KeyOf(race)).second) {
-    ++repeated_;
+  const std::string key = builder_.KeyOf(race);
+  if (!seen_.insert(key).second) {
+    ++(unwanted_.contains(key) ? suppressed_ : repeated_);
+    return;
+  }
+  const RaceReport report = builder_.Build(race);
+  if (suppressions_.Match(report)) {
+    ++suppressed_;
+    unwanted_.insert(key);
     return;
   }
   ++races_;
-  const RaceReport report = builder_.Build(race);
   output_.Print([&](Colour colour) { return RenderText(report, colour) + "\n"; });
   if (options_.json) options_.json(LineOf(ToJson(report)));
+}
+
+void Collector::On(const SuppressionsMessage& suppressions) {
+  std::string text = suppressions.text;
+  if (suppressions.is_file) {
+    std::ifstream file(suppressions.text);
+    if (!file) return Say(fmt::format("warning: cannot read the suppressions in {}", suppressions.text));
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  for (const std::string& complaint : suppressions_.Add(text)) Say("warning: " + complaint);
 }
 
 void Collector::On(const NoteMessage& note) {
@@ -65,6 +83,7 @@ void Collector::Finish(uint64_t dropped) {
                         {"orderly", ended_},
                         {"races", races_},
                         {"repeated", repeated_},
+                        {"suppressed", suppressed_},
                         {"found", counters_.races},
                         {"duplicates", counters_.duplicates},
                         {"lost_messages", lost},

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "collect/report_builder.h"
+#include "collect/suppressions.h"
 #include "collect/wire_reader.h"
 #include "report/text.h"
 
@@ -47,6 +48,8 @@ class Collector {
 
   uint64_t races() const { return races_; }
   uint64_t repeated() const { return repeated_; }
+  // Races that the program told and nobody wants to hear of, repetitions included.
+  uint64_t suppressed() const { return suppressed_; }
 
  private:
   void On(ProcessMessage& process) { builder_.OnProcess(std::move(process)); }
@@ -56,15 +59,20 @@ class Collector {
   void On(const CountersMessage& counters) { counters_ = counters.counters; }
   void On(const NoteMessage& note);
   void On(const EndMessage&) { ended_ = true; }
+  void On(const SuppressionsMessage& suppressions);
+  void On(TagMessage& tag) { builder_.OnTag(std::move(tag)); }
 
   Options options_;
   TextOutput& output_;
   ReportBuilder builder_;
+  Suppressions suppressions_;
   std::set<std::string> seen_;
+  std::set<std::string> unwanted_;  // of what was seen
   wire::Counters counters_{};
   bool ended_ = false;
   uint64_t races_ = 0;
   uint64_t repeated_ = 0;
+  uint64_t suppressed_ = 0;
   uint64_t unreadable_ = 0;
 };
 

@@ -9,6 +9,12 @@ void Modules::Add(const ModuleMessage& message) {
     return !module.gone && module.begin == message.begin && module.end == message.end && module.path == message.path;
   };
   const auto same = std::find_if(modules_.begin(), modules_.end(), is_same);
+  if (message.gone && message.path.empty()) {
+    for (LoadedModule& module : modules_) {
+      if (module.begin >= message.begin && module.end <= message.end) module.gone = true;
+    }
+    return;
+  }
   if (message.gone) {
     if (same != modules_.end()) same->gone = true;
     return;

@@ -166,6 +166,13 @@ RaceReport ReportBuilder::Build(const RaceMessage& race) {
   for (const uint32_t thread : threads) report.threads.push_back(InfoOf(thread));
   report.why = ExplainRace(report);
   report.notes = symbolizer_.TakeNotes();
+  for (const RawAccess& access : race.accesses) {
+    const auto tag = tags_.find(access.tag);
+    if (tag == tags_.end()) continue;
+    report.notes.push_back(!tag->second.header.empty() ? tag->second.header
+                                                       : fmt::format("race on {}", tag->second.object_type));
+    break;
+  }
   return report;
 }
 

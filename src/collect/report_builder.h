@@ -24,6 +24,8 @@ class ReportBuilder {
   void OnModule(const ModuleMessage& module) { modules_.Add(module); }
   void OnThread(ThreadMessage thread) { threads_.insert_or_assign(thread.id, std::move(thread)); }
 
+  void OnTag(TagMessage tag) { tags_.insert_or_assign(tag.number, std::move(tag)); }
+
   RaceReport Build(const RaceMessage& race);
 
   // The same for races that a reader would take for the same: the same accesses by the same ways to the same variable, no matter
@@ -50,6 +52,7 @@ class ReportBuilder {
   std::string detector_;
   ProcessMessage process_;
   std::map<uint32_t, ThreadMessage> threads_;
+  std::map<uint32_t, TagMessage> tags_;
   Modules modules_;
   Symbolizer symbolizer_;
 };

@@ -158,7 +158,8 @@ void RingReader::Copy(uint64_t position, std::byte* to, size_t bytes) const {
 
 uint64_t RingReader::dropped() const { return Atomic(header().dropped).load(std::memory_order_relaxed); }
 
-void RingReader::Finish() {
+void RingReader::Finish(uint64_t suppressed) {
+  Atomic(header().suppressed).store(suppressed, std::memory_order_relaxed);
   Atomic(header().drained).fetch_add(1, std::memory_order_release);
   FutexWake(header().drained);
 }

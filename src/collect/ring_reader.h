@@ -45,8 +45,9 @@ class RingReader {
   // Of the last kMessage; private memory, until the next call of Next.
   std::span<const std::byte> message() const { return message_; }
 
-  // The last message has been dealt with, report and all: tells a writer that waits for it.
-  void Finish();
+  // The last message has been dealt with, report and all: tells a writer that waits for it. `suppressed`: how many races were not
+  // reported, so far.
+  void Finish(uint64_t suppressed = 0);
 
   // Nothing more will be read: a writer that waits need not wait longer.
   void Abandon();

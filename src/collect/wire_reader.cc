@@ -132,6 +132,7 @@ RawAccess TakeAccess(Cursor& cursor) {
                    .vptr = (head.flags & wire::kVptr) != 0,
                    .bit_field = (head.flags & wire::kBitField) != 0,
                    .locks_unknown = (head.flags & wire::kLocksUnknown) != 0,
+                   .tag = static_cast<uint32_t>(head.flags) >> wire::kTagShift,
                    .value = {},
                    .stack = {},
                    .locks = {}};
@@ -160,6 +161,19 @@ NoteMessage TakeNote(Cursor& cursor) {
   return {.severity = note.severity, .text = cursor.TakeText("text of a note")};
 }
 
+SuppressionsMessage TakeSuppressions(Cursor& cursor) {
+  const auto head = cursor.Take<wire::Suppressions>("suppressions");
+  const bool is_file = cursor.TakeFlag(head.is_file, "suppressions");
+  return {.is_file = is_file, .text = cursor.TakeText("text of suppressions")};
+}
+
+TagMessage TakeTag(Cursor& cursor) {
+  TagMessage tag{.number = cursor.Take<wire::Tag>("tag").number, .object_type = {}, .header = {}};
+  tag.object_type = cursor.TakeText("object type of a tag");
+  tag.header = cursor.TakeText("header of a tag");
+  return tag;
+}
+
 WireMessage TakeBody(Cursor& cursor, wire::MessageType type) {
   switch (type) {
     case wire::MessageType::kProcess:
@@ -178,6 +192,10 @@ WireMessage TakeBody(Cursor& cursor, wire::MessageType type) {
       return TakeNote(cursor);
     case wire::MessageType::kEnd:
       return EndMessage{};
+    case wire::MessageType::kSuppressions:
+      return TakeSuppressions(cursor);
+    case wire::MessageType::kTag:
+      return TakeTag(cursor);
   }
   cursor.Fail(fmt::format("a message of type {}", Raw(type)));
   return EndMessage{};

@@ -69,6 +69,7 @@ struct RawAccess {
   bool vptr = false;
   bool bit_field = false;
   bool locks_unknown = false;
+  uint32_t tag = 0;  // of the kind of object, 0: none
   std::optional<uint64_t> value;
   RawStack stack;
   std::vector<RawLock> locks;
@@ -109,12 +110,27 @@ struct NoteMessage {
   bool operator==(const NoteMessage&) const = default;
 };
 
+struct SuppressionsMessage {
+  bool is_file = false;
+  std::string text;
+
+  bool operator==(const SuppressionsMessage&) const = default;
+};
+
+struct TagMessage {
+  uint32_t number = 0;
+  std::string object_type;
+  std::string header;
+
+  bool operator==(const TagMessage&) const = default;
+};
+
 struct EndMessage {
   bool operator==(const EndMessage&) const = default;
 };
 
-using WireMessage =
-    std::variant<ProcessMessage, ModuleMessage, ThreadMessage, RaceMessage, CountersMessage, NoteMessage, EndMessage>;
+using WireMessage = std::variant<ProcessMessage, ModuleMessage, ThreadMessage, RaceMessage, CountersMessage,
+                                 NoteMessage, EndMessage, SuppressionsMessage, TagMessage>;
 
 struct WireError {
   size_t offset = 0;  // into the message

@@ -29,6 +29,8 @@ class Encoder {
   static wire::MessageType TypeOf(const CountersMessage&) { return wire::MessageType::kCounters; }
   static wire::MessageType TypeOf(const NoteMessage&) { return wire::MessageType::kNote; }
   static wire::MessageType TypeOf(const EndMessage&) { return wire::MessageType::kEnd; }
+  static wire::MessageType TypeOf(const SuppressionsMessage&) { return wire::MessageType::kSuppressions; }
+  static wire::MessageType TypeOf(const TagMessage&) { return wire::MessageType::kTag; }
 
   void PutBytes(const void* from, size_t size) {
     const auto* begin = static_cast<const std::byte*>(from);
@@ -81,6 +83,15 @@ class Encoder {
     PutText(note.text);
   }
   void Body(const EndMessage&) {}
+  void Body(const SuppressionsMessage& suppressions) {
+    Put(wire::Suppressions{.is_file = suppressions.is_file ? 1u : 0u, .reserved = 0});
+    PutText(suppressions.text);
+  }
+  void Body(const TagMessage& tag) {
+    Put(wire::Tag{.number = tag.number, .reserved = 0});
+    PutText(tag.object_type);
+    PutText(tag.header);
+  }
 
   void PutBlock(const RawBlock& block) {
     Put(wire::Block{.begin = block.begin,
@@ -93,7 +104,8 @@ class Encoder {
   }
   void PutAccess(const RawAccess& access) {
     const int flags = (access.vptr ? wire::kVptr : 0) | (access.bit_field ? wire::kBitField : 0) |
-                      (access.value ? wire::kValueKnown : 0) | (access.locks_unknown ? wire::kLocksUnknown : 0);
+                      (access.value ? wire::kValueKnown : 0) | (access.locks_unknown ? wire::kLocksUnknown : 0) |
+                      static_cast<int>(access.tag << wire::kTagShift);
     Put(wire::AccessHead{.address = access.address,
                          .size = access.size,
                          .thread = access.thread,

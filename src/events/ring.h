@@ -24,6 +24,8 @@ struct RingHeader {
   uint32_t reader_waits;   // 1: the reader sleeps on `wake`
   uint64_t dropped;        // messages that found no room
   uint32_t reader_failed;  // 1: the reader could not be started, or gave up
+  uint64_t
+      suppressed;  // races that were not reported because the user does not want to hear of them; counted by the reader
 };
 inline constexpr size_t kRingDataOffset = 256;
 static_assert(sizeof(RingHeader) <= kRingDataOffset);

@@ -21,12 +21,14 @@ inline constexpr uint32_t kMaxFrames = 512;
 enum class MessageType : uint16_t {
   kProcess = 1,  // Process, text command: the first message
   kModule,       // Module, text path: a file mapped into the process, before anything refers to it
-  kModuleGone,   // Module, text path: unmapped
+  kModuleGone,   // Module, text path: unmapped. An empty path: every module whose code is in the range
   kThread,    // Thread, text name, Stack of its creation: before anything refers to it, and again if the name changes
   kRace,      // Race, Block?, AccessHead + Stack + Lock[] with a Stack each, for each access; the completing one first
   kCounters,  // Counters: before the end
   kNote,      // Note, text: something the user should know (a limit reached, a fallback taken)
   kEnd,       // the process ends in an orderly way
+  kSuppressions,  // Suppressions, text: reports that are not wanted; before the first race
+  kTag,           // Tag, text object type, text header: a kind of object that accesses are labelled with (AccessHead)
 };
 
 struct MessageHeader {
@@ -73,11 +75,12 @@ struct AccessHead {
   uint32_t thread;
   AccessKind kind;
   AccessOrigin origin;
-  uint16_t flags;       // kVptr, kBitField, kValueKnown
+  uint16_t flags;       // kVptr, kBitField, kValueKnown; from kTagShift on: the number of a tag, 0: none
   uint32_t lock_count;  // Lock structs follow the stack
   uint64_t value;       // if kValueKnown: what the memory held after the access
 };
 inline constexpr uint16_t kVptr = 1, kBitField = 2, kValueKnown = 4, kLocksUnknown = 8;
+inline constexpr int kTagShift = 8;
 
 struct Lock {
   uint64_t address;
@@ -108,6 +111,16 @@ struct Race {
 
 struct Counters {
   uint64_t races, duplicates, dropped_messages, contexts, contexts_lost, threads, slots, flushes, shadow_bytes;
+};
+
+struct Suppressions {
+  uint32_t is_file;  // 1: the text is the name of the file that has them
+  uint32_t reserved;
+};
+
+struct Tag {
+  uint32_t number;  // from 1
+  uint32_t reserved;
 };
 
 struct Note {

@@ -19,14 +19,14 @@ REDFLAG_INTERCEPT(int, pthread_barrier_init, Barrier* barrier, const pthread_bar
                   unsigned parties) {
   if (!hooks::Active()) return real::pthread_barrier_init(barrier, attributes, parties);
   const int error = real::pthread_barrier_init(barrier, attributes, parties);
-  if (error == 0) hooks::Forget(REDFLAG_CALLER, barrier);
+  if (error == 0) hooks::BarrierForgotten(REDFLAG_CALLER, barrier);
   return error;
 }
 
 REDFLAG_INTERCEPT(int, pthread_barrier_destroy, Barrier* barrier) {
   if (!hooks::Active()) return real::pthread_barrier_destroy(barrier);
   const int error = real::pthread_barrier_destroy(barrier);
-  if (error == 0) hooks::Forget(REDFLAG_CALLER, barrier);
+  if (error == 0) hooks::BarrierForgotten(REDFLAG_CALLER, barrier);
   return error;
 }
 
@@ -36,7 +36,7 @@ REDFLAG_INTERCEPT(int, pthread_barrier_wait, Barrier* barrier) {
   if (!hooks::Active()) return real::pthread_barrier_wait(barrier);
   const uint64_t phase = hooks::BarrierArrive(REDFLAG_CALLER, barrier, Parties(barrier));
   const int result = real::pthread_barrier_wait(barrier);
-  if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD) hooks::BarrierLeave(REDFLAG_CALLER, barrier, phase);
+  if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD) hooks::BarrierLeave(REDFLAG_CALLER, phase);
   return result;
 }
 

@@ -34,6 +34,9 @@ void Freeing(Pc pc, void* block, size_t bytes);
 // Fresh pages; pages that go away, or are replaced.
 void Mapped(Pc pc, void* pages, size_t bytes);
 void Unmapping(Pc pc, void* pages, size_t bytes);
+// Libraries may be unloaded now: stacks that lead into them must keep their names. Then each one that is gone, its whole image.
+void Unloading();
+void Unloaded(void* image, size_t bytes);
 
 // ---- Locks, by address ----
 enum class LockFlaw : uint8_t { kUnlockNotHeld, kUnlockByOther, kDestroyHeld, kDoubleLock, kInvalidAccess };
@@ -53,9 +56,10 @@ void Acquire(Pc pc, const void* object);       // after it was seen: wait return
 void Forget(Pc pc, const void* object);        // it was destroyed, or created anew
 
 // A barrier of `parties`. Arrivals of one phase are ordered before the leaves of that phase. Arriving answers the phase, to be given
-// to Leave by the same thread.
+// to Leave by the same thread, when the barrier may be gone. Forgotten: it was made or destroyed.
 uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties);
-void BarrierLeave(Pc pc, const void* barrier, uint64_t phase);
+void BarrierLeave(Pc pc, uint64_t phase);
+void BarrierForgotten(Pc pc, const void* barrier);
 
 // ---- Threads ----
 // The creator prepares a child, starts it with the real call, and says how that went; the child begins as its first action. A
@@ -81,5 +85,8 @@ int Exiting(int status);
 // Calls into the program on behalf of a libc function (qsort, a thread's start routine) appear below this frame.
 void EnterFunction(Pc pc);
 void LeaveFunction();
+// How many calls are on the stack; and back to as many, for jumps.
+uint64_t CallDepth();
+void LeaveCallsTo(uint64_t depth);
 
 }  // namespace redflag::hooks

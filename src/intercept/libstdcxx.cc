@@ -7,34 +7,14 @@
 // The C++ library is never linked to: names are as its ABI has them, and the real functions are those of the program's own.
 #include <cstddef>
 
-#include "intercept/hooks.h"
+#include "intercept/calls.h"
 #include "intercept/real.h"
 
 namespace redflag {
-namespace {
-
-// A call from `pc`, as long as this object lives. An exception that passes leaves the frame behind: the function of the program that
-// catches it, or one that is left on the way, drops it with its own.
-class Call {
- public:
-  explicit Call(hooks::Pc pc) : told_(hooks::Active()) {
-    if (told_) hooks::EnterFunction(pc);
-  }
-  ~Call() {
-    if (told_) hooks::LeaveFunction();
-  }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-
- private:
-  const bool told_;
-};
-
-}  // namespace
-
 // Result, name, parameters, arguments.
 #define REDFLAG_CALL_THROUGH(result, name, parameters, arguments) \
   REDFLAG_INTERCEPT(result, name, REDFLAG_UNPACK parameters) {    \
+    REDFLAG_LEFT_BY_EXCEPTIONS;                                   \
     const Call call(REDFLAG_CALLER);                              \
     return real::name arguments;                                  \
   }

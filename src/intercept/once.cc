@@ -2,10 +2,12 @@
 // local variables. The initializing thread releases after its work and before libc marks it done; whoever finds it done
 // acquires.
 //
-// A routine that leaves pthread_once by an exception releases nothing; a guard does, by __cxa_guard_abort.
+// A routine that ends by an exception comes before the next attempt: it releases while it is left, a guard by __cxa_guard_abort; and
+// an attempt acquires what failed ones have released.
 #include <pthread.h>
 #include <threads.h>
 
+#include "intercept/calls.h"
 #include "intercept/hooks.h"
 #include "intercept/real.h"
 
@@ -20,11 +22,14 @@ struct Pending {
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local Pending pending = {};
 
-void RunPending() {
+[[gnu::noinline]] void RunPending() {
+  REDFLAG_LEFT_BY_EXCEPTIONS;
   const Pending mine = pending;  // the routine may itself come to another pthread_once
-  hooks::EnterFunction(mine.pc);
-  mine.routine();
-  hooks::LeaveFunction();
+  hooks::Acquire(mine.pc, mine.flag);
+  {
+    const Call call(mine.pc, mine.flag);
+    mine.routine();
+  }
   hooks::Release(mine.pc, mine.flag);
 }
 

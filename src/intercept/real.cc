@@ -22,7 +22,7 @@ constinit size_t early_used = 0;
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool looking_up = false;
 
-[[maybe_unused]] bool StartsWith(const char* text, const char* prefix) {
+bool StartsWith(const char* text, const char* prefix) {
   while (*prefix != '\0') {
     if (*text++ != *prefix++) return false;
   }
@@ -37,7 +37,14 @@ void* Lookup(const char* name) {
     if (void* address = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2")) return address;
   }
 #endif
-  return dlsym(RTLD_NEXT, name);
+  if (void* address = dlsym(RTLD_NEXT, name)) return address;
+  // In a C program, a plugin may have brought the C++ library for itself alone.
+  if (!StartsWith(name, "_Z") && !StartsWith(name, "__cxa_")) return nullptr;
+  void* library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_NOLOAD);
+  if (library == nullptr) return nullptr;
+  void* address = dlsym(library, name);
+  dlclose(library);
+  return address;
 }
 
 // Two threads may do this at the same time: they find the same.

@@ -33,8 +33,6 @@ class alignas(16) Symbol {
   // Null if no library has it.
   void Find();
   bool found() const { return __atomic_load_n(&address_, __ATOMIC_RELAXED) != nullptr; }
-
- protected:
   void* address() const {
     void* address = __atomic_load_n(&address_, __ATOMIC_RELAXED);
     return __builtin_expect(address != nullptr, 1) ? address : FirstUse();

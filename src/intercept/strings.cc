@@ -205,4 +205,89 @@ REDFLAG_INTERCEPT(char*, strndup, const char* text, size_t most) {
   return real::strndup(text, most);
 }
 
+// ---- The same as the compiler calls them with _FORTIFY_SOURCE: `room` is the size of the object that `to` is in. If it is too small the
+// program ends, so telling first does no harm. ----
+
+#define REDFLAG_CHECKED_COPY(name)                                                        \
+  REDFLAG_INTERCEPT(void*, name, void* to, const void* from, size_t bytes, size_t room) { \
+    if (bytes <= room) TellCopy(REDFLAG_CALLER, to, from, bytes);                         \
+    return real::name(to, from, bytes, room);                                             \
+  }
+REDFLAG_CHECKED_COPY(__memcpy_chk)
+REDFLAG_CHECKED_COPY(__memmove_chk)
+REDFLAG_CHECKED_COPY(__mempcpy_chk)
+#undef REDFLAG_CHECKED_COPY
+
+REDFLAG_INTERCEPT(void*, __memset_chk, void* to, int byte, size_t bytes, size_t room) {
+  if (bytes <= room) TellFill(REDFLAG_CALLER, to, bytes);
+  return real::__memset_chk(to, byte, bytes, room);
+}
+
+REDFLAG_INTERCEPT(void, __explicit_bzero_chk, void* to, size_t bytes, size_t room) {
+  if (bytes <= room) TellFill(REDFLAG_CALLER, to, bytes);
+  real::__explicit_bzero_chk(to, bytes, room);
+}
+
+#define REDFLAG_CHECKED_STRCPY(name)                                                               \
+  REDFLAG_INTERCEPT(char*, name, char* to, const char* from, size_t room) {                        \
+    if (hooks::Active() && SizeOf(from) <= room) TellCopy(REDFLAG_CALLER, to, from, SizeOf(from)); \
+    return real::name(to, from, room);                                                             \
+  }
+REDFLAG_CHECKED_STRCPY(__strcpy_chk)
+REDFLAG_CHECKED_STRCPY(__stpcpy_chk)
+#undef REDFLAG_CHECKED_STRCPY
+
+#define REDFLAG_CHECKED_STRNCPY(name)                                                     \
+  REDFLAG_INTERCEPT(char*, name, char* to, const char* from, size_t bytes, size_t room) { \
+    if (hooks::Active() && bytes <= room) {                                               \
+      TellRead(REDFLAG_CALLER, from, SizeOf(from, bytes));                                \
+      TellWrite(REDFLAG_CALLER, to, bytes);                                               \
+    }                                                                                     \
+    return real::name(to, from, bytes, room);                                             \
+  }
+REDFLAG_CHECKED_STRNCPY(__strncpy_chk)
+REDFLAG_CHECKED_STRNCPY(__stpncpy_chk)
+#undef REDFLAG_CHECKED_STRNCPY
+
+REDFLAG_INTERCEPT(char*, __strcat_chk, char* to, const char* from, size_t room) {
+  if (hooks::Active()) TellAppend(REDFLAG_CALLER, to, from, SizeOf(from) - 1, SizeOf(from));
+  return real::__strcat_chk(to, from, room);
+}
+
+REDFLAG_INTERCEPT(char*, __strncat_chk, char* to, const char* from, size_t most, size_t room) {
+  if (hooks::Active()) TellAppend(REDFLAG_CALLER, to, from, real::strnlen(from, most), SizeOf(from, most));
+  return real::__strncat_chk(to, from, most, room);
+}
+
+// ---- Kin of those above ----
+
+REDFLAG_INTERCEPT(char*, stpncpy, char* to, const char* from, size_t bytes) {
+  if (hooks::Active()) {
+    TellRead(REDFLAG_CALLER, from, SizeOf(from, bytes));
+    TellWrite(REDFLAG_CALLER, to, bytes);
+  }
+  return real::stpncpy(to, from, bytes);
+}
+
+REDFLAG_INTERCEPT(void, explicit_bzero, void* to, size_t bytes) {
+  TellFill(REDFLAG_CALLER, to, bytes);
+  real::explicit_bzero(to, bytes);
+}
+
+REDFLAG_INTERCEPT(void*, memrchr, const void* text, int byte, size_t bytes) {
+  if (hooks::Active()) TellRead(REDFLAG_CALLER, text, bytes);
+  return real::memrchr(text, byte, bytes);
+}
+
+// A search may look at all of both.
+REDFLAG_INTERCEPT(char*, strstr, const char* text, const char* part) {
+  char* found = real::strstr(text, part);
+  if (hooks::Active()) {
+    const size_t size = SizeOf(part);
+    TellRead(REDFLAG_CALLER, part, size);
+    TellRead(REDFLAG_CALLER, text, found == nullptr ? SizeOf(text) : static_cast<size_t>(found - text) + size - 1);
+  }
+  return found;
+}
+
 }  // namespace redflag

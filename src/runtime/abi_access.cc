@@ -114,7 +114,7 @@ template <int kSize, AccessKind kKind>
   if (thread == nullptr) return;
   const auto addr = reinterpret_cast<uint64_t>(p);
   const auto bytes = ByteMask(((1u << kSize) - 1) << (addr & 7));
-  if (thread->ignore == 0) Runtime::Get().AccessGranule(*thread, addr, bytes, kKind, REDFLAG_CALLER, kSize);
+  if (!thread->Ignores(kKind)) Runtime::Get().AccessGranule(*thread, addr, bytes, kKind, REDFLAG_CALLER, kSize);
   Runtime::Leave(thread);
 }
 

@@ -25,6 +25,15 @@ MemoryOrder OrderOf(int order) {
   }
 }
 
+// Null also if the thread said that what it does orders nothing: the operation is done, and that is all.
+Thread* EnterSync() {
+  Thread* t = Runtime::Enter();
+  if (t == nullptr || t->ignore_sync == 0) [[likely]]
+    return t;
+  Runtime::Leave(t);
+  return nullptr;
+}
+
 // The operations themselves. 16 bytes have no instruction on every machine: a lock of our own stands for it, since every atomic
 // access comes through here.
 template <class T>
@@ -76,7 +85,7 @@ struct Raw<Wide> {
 
 template <class T>
 T Load(const volatile T* p, int order, uint64_t place) {
-  Thread* t = Runtime::Enter();
+  Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::Load(p);
   T value = Runtime::Get().AtomicLoadAt(*t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), place,
                                         [&] { return Raw<T>::Load(p); });
@@ -86,7 +95,7 @@ T Load(const volatile T* p, int order, uint64_t place) {
 
 template <class T>
 void Store(volatile T* p, T value, int order, uint64_t place) {
-  Thread* t = Runtime::Enter();
+  Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::Store(p, value);
   Runtime::Get().AtomicStoreAt(*t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), place,
                                [&] { Raw<T>::Store(p, value); });
@@ -95,7 +104,7 @@ void Store(volatile T* p, T value, int order, uint64_t place) {
 
 template <class T, class Change>
 T Modify(volatile T* p, int order, uint64_t place, Change change) {
-  Thread* t = Runtime::Enter();
+  Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::Modify(p, change);
   T old = Runtime::Get().AtomicModifyAt(*t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), place,
                                         [&] { return Raw<T>::Modify(p, change); });
@@ -105,7 +114,7 @@ T Modify(volatile T* p, int order, uint64_t place, Change change) {
 
 template <class T>
 bool CompareExchange(volatile T* p, T* expected, T desired, int order, int failure_order, uint64_t place) {
-  Thread* t = Runtime::Enter();
+  Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::CompareExchange(p, *expected, desired);
   const bool done = Runtime::Get().AtomicCompareExchangeAt(
       *t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), OrderOf(failure_order), place,
@@ -165,7 +174,7 @@ REDFLAG_ATOMIC(128, unsigned __int128)
 
 REDFLAG_ABI void __tsan_atomic_thread_fence(int order) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
-  Thread* t = Runtime::Enter();
+  Thread* t = EnterSync();
   if (t == nullptr) return;
   Runtime::Get().FenceNow(*t, OrderOf(order));
   Runtime::Leave(t);

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include <cerrno>
@@ -14,7 +15,9 @@
 #include "base/hash_map.h"
 #include "events/ring.h"
 #include "events/wire.h"
+#include "runtime/abi.h"
 #include "runtime/environment.h"
+#include "runtime/external_tags.h"
 #include "runtime/message.h"
 #include "runtime/runtime.h"
 
@@ -34,6 +37,7 @@ void SleepMillisecond() {
 class Emitter {
  public:
   void Start(const Flags& flags);
+  void Restart(const Flags& flags);
   void Stop(const Flags& flags);
   bool Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
   void NoteSwitchedOff() {
@@ -44,13 +48,24 @@ class Emitter {
   void NoteInstrumented() {
     if (status_ != nullptr) __atomic_store_n(&status_->instrumented, 1, __ATOMIC_RELAXED);
   }
+  uint64_t suppressed() const { return ring_ == nullptr ? 0 : __atomic_load_n(&ring_->suppressed, __ATOMIC_RELAXED); }
+  void Tag(uint32_t number, const char* object_type, const char* header);
+  void Note(uint32_t severity, const char* text);
+  void Modules();
+  void ModulesGone(uint64_t begin, uint64_t bytes);
 
  private:
   bool OpenRing();
   bool StartHelper();
+  void StartIfDeferred() {
+    if (deferred_ != nullptr) StartDeferred();
+  }
+  [[gnu::cold, gnu::noinline]] void StartDeferred();
+  void PutTag(uint32_t number, const char* object_type, const char* header);
   bool FindCommand(char* path, size_t capacity);
   void Put(Message& message);
   void PutModules();
+  void PutSuppressions(const Flags& flags);
   void PutThread(Runtime& runtime, Tid tid);
   void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                  uint64_t addr, uint64_t bytes, bool is_reporting);
@@ -72,6 +87,7 @@ class Emitter {
   RingHeader* ring_ = nullptr;
   int64_t fd_ = -1;
   bool has_helper_ = false;
+  const Flags* deferred_ = nullptr;  // in the child of a fork: nobody has needed a helper yet
   uint64_t sequence_ = 0;
   uint64_t duplicates_ = 0;
   static constexpr uint32_t kKeys = 1u << 16;
@@ -160,12 +176,14 @@ bool Emitter::StartHelper() {
   static char no_color[8];
   const char* environment[] = {GetEnvironment("NO_COLOR", no_color, sizeof no_color) ? "NO_COLOR=1" : nullptr, nullptr};
 
-  // As fork() does it, or debuggers take the child for a thread. The program has no children yet whose end it could miss.
+  // As fork() does it, or debuggers take the child for a thread. The program has no children yet whose end it could miss; in the child of
+  // a fork it may have, and the helper makes no signal.
+  const int end_signal = deferred_ == nullptr ? SIGCHLD : 0;
   uint64_t child_signal = uint64_t{1} << (SIGCHLD - 1);
   uint64_t mask_before = 0;
   arch::Syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<int64_t>(&child_signal),
                 reinterpret_cast<int64_t>(&mask_before), sizeof mask_before);
-  const int64_t child = arch::Syscall(SYS_clone, SIGCHLD);
+  const int64_t child = arch::Syscall(SYS_clone, end_signal);
   if (child == 0) {
     arch::Syscall(SYS_setsid);
     arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
@@ -179,11 +197,13 @@ bool Emitter::StartHelper() {
     arch::Syscall(SYS_exit_group, 0);
   }
   if (child > 0) {
-    while (arch::Syscall(SYS_wait4, child) == -EINTR) {
+    while (arch::Syscall(SYS_wait4, child, 0, end_signal == 0 ? __WCLONE : 0) == -EINTR) {
     }
     timespec at_once = {};
-    arch::Syscall(SYS_rt_sigtimedwait, reinterpret_cast<int64_t>(&child_signal), 0, reinterpret_cast<int64_t>(&at_once),
-                  sizeof child_signal);
+    if (end_signal != 0) {
+      arch::Syscall(SYS_rt_sigtimedwait, reinterpret_cast<int64_t>(&child_signal), 0,
+                    reinterpret_cast<int64_t>(&at_once), sizeof child_signal);
+    }
   }
   arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
   return child > 0;
@@ -218,6 +238,83 @@ void Emitter::Start(const Flags& flags) {
   command[length > 0 ? length : 0] = '\0';
   message_.AddText(command);
   Put(message_);
+  PutSuppressions(flags);
+}
+
+// The ring that was there is the parent's, and what was told through it was told of the parent. Most children of a fork do nothing but
+// exec: a helper is started for those that have something to tell.
+void Emitter::Restart(const Flags& flags) {
+  if (ring_ != nullptr) {
+    arch::Syscall(SYS_munmap, reinterpret_cast<int64_t>(ring_), static_cast<int64_t>(kRingDataOffset + kRingBytes));
+  }
+  if (status_ != nullptr) arch::Syscall(SYS_munmap, reinterpret_cast<int64_t>(status_), sizeof(RunStatus));
+  lock_ = {};
+  status_ = nullptr;
+  ring_ = nullptr;
+  has_helper_ = false;
+  deferred_ = &flags;
+  if (sequence_ == 0 && key_count_ == 0) return;
+  sequence_ = duplicates_ = 0;
+  for (uint64_t& key : keys_) key = 0;
+  key_count_ = 0;
+  for (uint8_t& told : told_threads_) told = 0;
+}
+
+void Emitter::StartDeferred() {
+  Start(*deferred_);
+  deferred_ = nullptr;
+  if (!has_helper_) return;
+  for (uint32_t tag = 1; ObjectTypeOf(tag) != nullptr; ++tag) PutTag(tag, ObjectTypeOf(tag), HeaderOf(tag));
+}
+
+// Of the program, in parts of whole lines that fit a message; and the user's file.
+void Emitter::PutSuppressions(const Flags& flags) {
+  const char* text = __tsan_default_suppressions != nullptr ? __tsan_default_suppressions() : nullptr;
+  while (text != nullptr && *text != '\0') {
+    static char part[wire::kMaxMessage / 2];
+    size_t length = 0;
+    size_t lines = 0;
+    for (; length < sizeof part - 1 && text[length] != '\0'; ++length) {
+      part[length] = text[length];
+      if (text[length] == '\n') lines = length + 1;
+    }
+    if (text[length] != '\0' && lines != 0) length = lines;
+    part[length] = '\0';
+    text += length;
+    message_.Begin(wire::MessageType::kSuppressions);
+    message_.Add(wire::Suppressions{.is_file = 0, .reserved = 0});
+    message_.AddText(part);
+    Put(message_);
+  }
+  if (flags.suppressions.text[0] == '\0') return;
+  message_.Begin(wire::MessageType::kSuppressions);
+  message_.Add(wire::Suppressions{.is_file = 1, .reserved = 0});
+  message_.AddText(flags.suppressions.text);
+  Put(message_);
+}
+
+void Emitter::Tag(uint32_t number, const char* object_type, const char* header) {
+  if (!has_helper_) return;
+  ScopedLock guard(lock_);
+  PutTag(number, object_type, header);
+}
+
+void Emitter::PutTag(uint32_t number, const char* object_type, const char* header) {
+  message_.Begin(wire::MessageType::kTag);
+  message_.Add(wire::Tag{.number = number, .reserved = 0});
+  message_.AddText(object_type);
+  message_.AddText(header);
+  Put(message_);
+}
+
+void Emitter::Note(uint32_t severity, const char* text) {
+  ScopedLock guard(lock_);
+  StartIfDeferred();
+  if (!has_helper_) return Complain("Redflag: ", text);
+  message_.Begin(wire::MessageType::kNote);
+  message_.Add(wire::Note{.severity = severity, .reserved = 0});
+  message_.AddText(text);
+  Put(message_);
 }
 
 void Emitter::Stop(const Flags& flags) {
@@ -233,9 +330,10 @@ void Emitter::Stop(const Flags& flags) {
   if (sequence_ == 0) return;
   for (int i = 0; i < flags.flush_timeout_ms; ++i) {
     if (__atomic_load_n(&ring_->reader_failed, __ATOMIC_ACQUIRE) != 0) return;
-    if (__atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED)) return;
+    if (__atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED)) break;
     SleepMillisecond();
   }
+  if (status_ != nullptr) __atomic_fetch_sub(&status_->reports, suppressed(), __ATOMIC_RELEASE);
 }
 
 // If there is no room, waits a while for the reader; then the message is dropped and counted.
@@ -272,6 +370,23 @@ void Emitter::PutModules() {
       this);
 }
 
+void Emitter::Modules() {
+  if (!has_helper_ && deferred_ == nullptr) return;
+  ScopedLock guard(lock_);
+  StartIfDeferred();
+  if (!has_helper_) return;
+  PutModules();
+}
+
+void Emitter::ModulesGone(uint64_t begin, uint64_t bytes) {
+  if (!has_helper_) return;
+  ScopedLock guard(lock_);
+  message_.Begin(wire::MessageType::kModuleGone);
+  message_.Add(wire::Module{.begin = begin, .end = begin + bytes, .bias = begin});
+  message_.AddText("");
+  Put(message_);
+}
+
 void Emitter::AddStack(Runtime& runtime, ContextId context) {
   ContextTree& tree = runtime.contexts();
   context = tree.PartsOf(context).calls;
@@ -298,7 +413,8 @@ void Emitter::PutThread(Runtime& runtime, Tid tid) {
 void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                         uint64_t addr, uint64_t bytes, bool is_reporting) {
   const ContextTree::Parts parts = runtime.contexts().PartsOf(access.context);
-  const PlaceFlag flag = FlagOf(runtime.contexts().PlaceOf(parts.calls));
+  const uint64_t place = runtime.contexts().PlaceOf(parts.calls);
+  const PlaceFlag flag = FlagOf(place);
   wire::AccessHead head = {};
   if (is_reporting) {
     head.address = addr;
@@ -312,7 +428,7 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
   head.origin = flag == PlaceFlag::kAlloc  ? AccessOrigin::kAlloc
                 : flag == PlaceFlag::kFree ? AccessOrigin::kFree
                                            : AccessOrigin::kProgram;
-  head.flags = flag == PlaceFlag::kVptr ? wire::kVptr : uint16_t{0};
+  head.flags = flag == PlaceFlag::kVptr ? wire::kVptr : static_cast<uint16_t>(TagOfPlace(place) << wire::kTagShift);
 
   const HeldAt* locks = entry_.locks;
   if (is_reporting) {
@@ -376,6 +492,7 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
     ++duplicates_;
     return false;
   }
+  StartIfDeferred();
   ++sequence_;
   if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
   if (!has_helper_ || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
@@ -468,7 +585,12 @@ bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
 }
 uint64_t DuplicateReports() { return emitter.duplicates(); }
 void NoteSwitchedOff() { emitter.NoteSwitchedOff(); }
+uint64_t SuppressedRaces() { return emitter.suppressed(); }
+void TellTag(uint32_t number, const char* object_type, const char* header) { emitter.Tag(number, object_type, header); }
+void TellNote(uint32_t severity, const char* text) { emitter.Note(severity, text); }
+void TellModules() { emitter.Modules(); }
+void TellModulesGone(uint64_t begin, uint64_t bytes) { emitter.ModulesGone(begin, bytes); }
 void NoteInstrumented() { emitter.NoteInstrumented(); }
-void RestartEmitting(const Flags& flags) { emitter.Start(flags); }
+void RestartEmitting(const Flags& flags) { emitter.Restart(flags); }
 
 }  // namespace redflag::rt

@@ -29,6 +29,17 @@ void NoteInstrumented();
 // This process is not watched.
 void NoteSwitchedOff();
 
+// Races that were told and that the user does not want to hear of. Known after StopEmitting.
+uint64_t SuppressedRaces();
+
+// A kind of object (abi_external.cc); something that the user should know: 0 for information, 1 a warning.
+void TellTag(uint32_t number, const char* object_type, const char* header);
+void TellNote(uint32_t severity, const char* text);
+
+// Modules that may be gone when a race is told that has to do with them; and that those in a range are.
+void TellModules();
+void TellModulesGone(uint64_t begin, uint64_t bytes);
+
 // After a fork, in the child: a ring and a helper of its own.
 void RestartEmitting(const Flags& flags);
 

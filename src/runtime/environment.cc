@@ -6,6 +6,7 @@
 
 #include "base/arch.h"
 #include "base/mem.h"
+#include "runtime/abi.h"
 
 namespace redflag::rt {
 namespace {
@@ -145,6 +146,10 @@ bool GetEnvironment(const char* name, char* value, size_t capacity) {
 
 Flags FlagsFromEnvironment() {
   Flags flags;
+  // What the program wants unless the user says otherwise. It may name options of other tools, so nobody complains.
+  if (__tsan_default_options != nullptr) {
+    ParseFlags(__tsan_default_options(), flags, [](const char*, const char*) {});
+  }
   static char text[4096];
   if (!GetEnvironment("REDFLAG_OPTIONS", text, sizeof text)) return flags;
   ParseFlags(text, flags, [](const char* word, const char* nearest) {

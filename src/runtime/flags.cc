@@ -53,6 +53,13 @@ bool ParseValue(const char* text, size_t length, bool& value) {
   return false;
 }
 
+bool ParseValue(const char* text, size_t length, Path& value) {
+  if (length == 0 || length >= sizeof value.text) return false;
+  for (size_t i = 0; i < length; ++i) value.text[i] = text[i];
+  value.text[length] = '\0';
+  return true;
+}
+
 // Levenshtein distance, up to 31 characters.
 size_t Distance(const char* a, size_t a_length, const char* b, size_t b_length) {
   constexpr size_t kMax = 32;

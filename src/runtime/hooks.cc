@@ -4,6 +4,7 @@
 #include "base/hash_map.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
+#include "runtime/fork_gate.h"
 #include "runtime/runtime.h"
 
 namespace redflag::hooks {
@@ -32,6 +33,7 @@ class Entered {
   Entered(const Entered&) = delete;
   Entered& operator=(const Entered&) = delete;
   explicit operator bool() const { return thread_ != nullptr; }
+  bool watches_sync() const { return thread_ != nullptr && thread_->ignore_sync == 0; }
   Thread& operator*() const { return *thread_; }
 
  private:
@@ -78,6 +80,15 @@ class Children {
       return;
     }
   }
+  // Nobody is left; `visit` may free it.
+  template <class Visit>
+  void Clear(Visit visit) {
+    while (first_ != nullptr) {
+      Child* child = first_;
+      first_ = child->next;
+      visit(child);
+    }
+  }
   AtomicMem::Lock& lock() { return lock_; }
 
  private:
@@ -111,6 +122,15 @@ void Mapped(Pc, void* pages, size_t bytes) {
 void Unmapping(Pc, void* pages, size_t bytes) {
   if (Entered t; t) Runtime::Get().Unmapped(AddressOf(pages), bytes);
 }
+void Unloading() {
+  if (Entered t; t) rt::TellModules();
+}
+void Unloaded(void* image, size_t bytes) {
+  Entered t;
+  if (!t) return;
+  Runtime::Get().Unmapped(AddressOf(image), bytes);
+  rt::TellModulesGone(AddressOf(image), bytes);
+}
 
 // ---- Locks ----
 
@@ -121,34 +141,37 @@ void LockDestroyed(Pc, const void* lock) {
   if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(lock), 1);
 }
 void Locked(Pc pc, const void* lock, LockMode mode, int depth) {
-  if (Entered t; t) Runtime::Get().Lock(*t, AddressOf(lock), mode, depth, pc);
+  if (Entered t; t.watches_sync()) Runtime::Get().Lock(*t, AddressOf(lock), mode, depth, pc);
 }
 int Unlocking(Pc, const void* lock, LockMode mode, bool all) {
   Entered t;
-  return t ? Runtime::Get().Unlock(*t, AddressOf(lock), mode, all) : 1;
+  return t.watches_sync() ? Runtime::Get().Unlock(*t, AddressOf(lock), mode, all) : 1;
 }
 void LockMisused(Pc, const void*, LockFlaw) {}
 
 // ---- Edges ----
 
 void Release(Pc, const void* object) {
-  if (Entered t; t) Runtime::Get().Release(*t, AddressOf(object));
+  if (Entered t; t.watches_sync()) Runtime::Get().Release(*t, AddressOf(object));
 }
 void ReleaseStore(Pc, const void* object) {
-  if (Entered t; t) Runtime::Get().ReleaseStore(*t, AddressOf(object));
+  if (Entered t; t.watches_sync()) Runtime::Get().ReleaseStore(*t, AddressOf(object));
 }
 void Acquire(Pc, const void* object) {
-  if (Entered t; t) Runtime::Get().Acquire(*t, AddressOf(object));
+  if (Entered t; t.watches_sync()) Runtime::Get().Acquire(*t, AddressOf(object));
 }
 void Forget(Pc, const void* object) {
   if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(object), 1);
+}
+void BarrierForgotten(Pc, const void* barrier) {
+  if (Entered t; t) Runtime::Get().ForgetBarrier(AddressOf(barrier));
 }
 uint64_t BarrierArrive(Pc, const void* barrier, unsigned parties) {
   Entered t;
   return t ? Runtime::Get().BarrierArrive(*t, AddressOf(barrier), parties) : 0;
 }
-void BarrierLeave(Pc, const void* barrier, uint64_t phase) {
-  if (Entered t; t) Runtime::Get().BarrierLeave(*t, AddressOf(barrier), phase);
+void BarrierLeave(Pc, uint64_t phase) {
+  if (Entered t; t && phase != 0) Runtime::Get().BarrierLeave(*t, phase);
 }
 
 // ---- Threads ----
@@ -169,6 +192,7 @@ void ThreadCreated(Child* child, uintptr_t handle) {
 
 void ThreadNotCreated(Child* child) {
   if (child == nullptr) return;
+  const rt::ForkGate::Passage passage;
   {
     ScopedLock guard(children.lock());
     children.Remove(child);
@@ -179,6 +203,7 @@ void ThreadNotCreated(Child* child) {
 
 void ThreadBegins(Child* child, uintptr_t handle) {
   if (child == nullptr) return;
+  const rt::ForkGate::Passage passage;
   __atomic_store_n(&child->handle, handle, __ATOMIC_RELEASE);
   Runtime::Get().Begin(child->thread);
 }
@@ -186,6 +211,7 @@ void ThreadBegins(Child* child, uintptr_t handle) {
 void ThreadEnds() {
   Thread* thread = rt::local.thread;
   if (thread == nullptr || thread->inside != 0) return;
+  const rt::ForkGate::Passage passage;
   thread->inside = 1;
   Child* child = nullptr;
   bool detached = true;
@@ -220,6 +246,7 @@ void ThreadJoined(Pc, uintptr_t handle) {
 }
 
 void ThreadDetached(Pc, uintptr_t handle) {
+  const rt::ForkGate::Passage passage;
   Child* gone = nullptr;
   {
     ScopedLock guard(children.lock());
@@ -251,12 +278,51 @@ void ThreadNamed(uintptr_t handle, const char* name) {
 
 // ---- Processes ----
 
-void BeforeFork(Pc) {}
-void AfterForkInParent() {}
-void AfterForkInChild() { rt::RestartEmitting(Runtime::Get().flags()); }
+namespace {
+constinit uint32_t forking_os_id = 0;
+}
+
+void BeforeFork(Pc) {
+  Entered t;
+  if (!t) return;
+  rt::ForkGate::Close(*t);
+  forking_os_id = Runtime::Get().InfoOf((*t).state.tid).os_id;
+}
+
+void AfterForkInParent() { rt::ForkGate::Open(); }
+
+void AfterForkInChild() {
+  {
+    Entered t;
+    if (!t) return rt::ForkGate::Open();
+    Runtime& runtime = Runtime::Get();
+    children.Clear([&](Child* child) {
+      if (child->thread != &*t) {
+        if (!child->ended) runtime.EndOf(child->thread);
+        runtime.Join(*t, child->thread);
+      }
+      runtime.arena().Free(child, sizeof(Child));
+    });
+    runtime.BeginProcess(*t, forking_os_id);
+    rt::RestartEmitting(runtime.flags());
+  }
+  rt::ForkGate::Open();
+}
 int Exiting(int status) { return Runtime::FinishProcess(status); }
 
 void EnterFunction(Pc pc) { rt::EnterFunction(pc); }
 void LeaveFunction() { rt::LeaveFunction(); }
+
+uint64_t CallDepth() {
+  const Thread* thread = rt::local.thread;
+  return thread == nullptr ? 0 : static_cast<uint64_t>(rt::local.top - thread->frames()) + thread->lost_frames;
+}
+void LeaveCallsTo(uint64_t depth) {
+  Thread* thread = rt::local.thread;
+  if (thread == nullptr || depth > CallDepth()) return;
+  const uint64_t kept = depth < Thread::kFrames ? depth : Thread::kFrames;
+  rt::local.top = thread->frames() + kept;
+  thread->lost_frames = static_cast<uint32_t>(depth - kept);
+}
 
 }  // namespace redflag::hooks

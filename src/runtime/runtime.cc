@@ -7,8 +7,11 @@
 #include "base/check.h"
 #include "detectors/atomics.h"
 #include "events/wire.h"
+#include "runtime/abi.h"
+#include "runtime/benign.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
+#include "runtime/report_view.h"
 
 namespace redflag::rt {
 namespace {
@@ -59,6 +62,7 @@ bool Runtime::Start() {
   runtime.infos_ = static_cast<ThreadInfo*>(MapPages(uint64_t{kMaxThreads} * sizeof(ThreadInfo)));
   runtime.blocks_ = static_cast<BlockInfo*>(MapPages(uint64_t{kMaxBlocks} * sizeof(BlockInfo)));
   StartEmitting(runtime.flags_);
+  if (__tsan_on_initialize != nullptr) __tsan_on_initialize();
   __atomic_store_n(&state_, kRunning, __ATOMIC_RELEASE);
   return true;
 }
@@ -66,6 +70,7 @@ bool Runtime::Start() {
 // A thread that shows up without having been created through us: the first one, or one from a raw clone.
 Thread* Runtime::Meet() {
   if (__atomic_load_n(&state_, __ATOMIC_ACQUIRE) != kRunning && !Start()) return nullptr;
+  const ForkGate::Passage passage;
   Runtime& runtime = Get();
   Thread* thread = runtime.NewThread(nullptr, 0, true);
   runtime.Begin(thread);
@@ -86,7 +91,9 @@ int Runtime::FinishProcess(int status) {
     StopEmitting(runtime.flags_);
     if (runtime.flags_.print_stats) runtime.PrintStats();
   }
-  return runtime.races() != 0 && runtime.flags_.exitcode != 0 ? runtime.flags_.exitcode : status;
+  bool failed = runtime.races() > SuppressedRaces();
+  if (__tsan_on_finalize != nullptr) failed = __tsan_on_finalize(failed ? 1 : 0) != 0;
+  return failed && runtime.flags_.exitcode != 0 ? runtime.flags_.exitcode : status;
 }
 
 // ---- Threads ----
@@ -120,6 +127,7 @@ void Runtime::Begin(Thread* thread) {
                 .seen = thread->seen()};
   infos_[Raw(thread->state.tid)].os_id = OsThreadId();
   Retag(*thread);
+  ForkGate::Register(*thread);
 }
 
 void Runtime::EndOf(Thread* thread) {
@@ -128,6 +136,7 @@ void Runtime::EndOf(Thread* thread) {
     __atomic_fetch_add(&counts_[rule], thread->state.counts[rule], __ATOMIC_RELAXED);
   }
   detector_.OnEnd(thread->state);
+  ForkGate::Unregister(*thread);
 }
 
 void Runtime::End(Thread* thread) {
@@ -149,6 +158,17 @@ void Runtime::Join(Thread& t, Thread* child) {
 void Runtime::Drop(Thread* thread) {
   thread->~Thread();
   arena_.Free(thread, sizeof(Thread));
+}
+
+void Runtime::BeginProcess(Thread& t, uint32_t os_id) {
+  ForkGate::ForEachOther(t, [&](Thread& other) {
+    // Fibers may still be switched to; so may the thread itself, if it forked in one.
+    if (other.is_fiber || infos_[Raw(other.state.tid)].os_id == os_id) return;
+    EndOf(&other);
+    Join(t, &other);
+  });
+  infos_[Raw(t.state.tid)].os_id = OsThreadId();
+  __atomic_store_n(&races_, 0, __ATOMIC_RELAXED);
 }
 
 void Runtime::Retag(Thread& t) {
@@ -200,7 +220,7 @@ void Runtime::AccessGranule(Thread& t, uint64_t addr, ByteMask bytes, AccessKind
 }
 
 void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
-  if (t.ignore != 0 || bytes == 0) return;
+  if (t.Ignores(kind) || bytes == 0) return;
   ContextId context = kNoContext;
   for (uint64_t at = addr; at < addr + bytes; at = (at | (kGranule - 1)) + 1) {
     AccessCell(t, at & ~(kGranule - 1), MaskOf(Addr{at}, addr + bytes - at), kind, place, context, addr, bytes);
@@ -208,9 +228,10 @@ void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind k
 }
 
 void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
-  if (!flags_.report_bugs) return;
+  if (!flags_.report_bugs || IsBenign(t.record)) return;
   if (!EmitRace(*this, t, addr, bytes)) return;
   __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
+  TellProgram(*this, t, addr, bytes);
   if (flags_.halt_on_error) arch::Syscall(SYS_exit_group, FinishProcess(1));
 }
 
@@ -276,23 +297,15 @@ void Runtime::ReleaseStore(Thread& t, uint64_t object) {
 
 void Runtime::FenceNow(Thread& t, MemoryOrder order) { Changed(t, Fence(detector_, t.state, order)); }
 
-// Two phases are alive at one time at most: nobody arrives for the one after next before everybody has left this one. What a
-// full phase brought moves to `sync`, where those who leave it find it.
 uint64_t Runtime::BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties) {
-  SyncTable::Locked object(syncs_, barrier);
-  Changed(t, detector_.OnReleaseMerge(t.state, object->phase[object->phase_number % 2]));
-  const uint64_t phase = object->phase_number;
-  if (++object->arrived == parties) {
-    object->arrived = 0;
-    ++object->phase_number;
-    object->phase[object->phase_number % 2].Clear();
-  }
-  return phase;
+  return reinterpret_cast<uint64_t>(barriers_.Arrive(detector_, arena_, barrier, parties, [&](Detector::Sync& phase) {
+    Changed(t, detector_.OnReleaseMerge(t.state, phase));
+  }));
 }
 
-void Runtime::BarrierLeave(Thread& t, uint64_t barrier, uint64_t phase) {
-  SyncTable::Locked object(syncs_, barrier, SyncTable::Locked::kLook);
-  if (object) Changed(t, detector_.OnAcquire(t.state, object->phase[phase % 2]));
+void Runtime::BarrierLeave(Thread& t, uint64_t phase) {
+  barriers_.Leave(arena_, reinterpret_cast<Barriers::Phase*>(phase),
+                  [&](Detector::Sync& sync) { Changed(t, detector_.OnAcquire(t.state, sync)); });
 }
 
 // ---- Memory ----
@@ -339,7 +352,7 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   const ContextId context = t.ContextOf(contexts_, place | static_cast<uint64_t>(PlaceFlag::kAlloc));
   const BlockInfo info{.begin = block, .bytes = bytes, .context = context, .thread = t.state.tid};
   __atomic_store_n(shadow_.BlockAt(block), NewBlock(t, info), __ATOMIC_RELEASE);
-  if (t.ignore != 0) return;
+  if (t.Ignores(AccessKind::kWrite)) return ForgetCells(block, bytes);  // not a write, but the end of what was there
   // The allocation is the first write. Pages of large blocks that were never touched have no past, and need no first write to
   // end it.
   const auto stamp = detector_.OnLifetime(t.state, Addr{block}, bytes, AccessOrigin::kAlloc, context);
@@ -358,6 +371,7 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   const BlockInfo info = blocks_[index];
   FreeBlock(t, index);
   syncs_.Remove(block, info.bytes);
+  ForgetBenign(block, info.bytes);
   const uint64_t free_place = place | static_cast<uint64_t>(PlaceFlag::kFree);
   shadow_.ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
     AccessRange(t, first, count, AccessKind::kWrite, free_place);
@@ -366,13 +380,18 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   if (info.bytes >= kLarge) Unmapped(block, info.bytes);
 }
 
-void Runtime::Unmapped(uint64_t addr, uint64_t bytes) {
+void Runtime::ForgetCells(uint64_t addr, uint64_t bytes) {
   shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) {
-    syncs_.Remove(first, count);
     for (uint64_t at = first; at < first + count; at += kGranule) {
       detector_.Forget(*static_cast<Detector::Cell*>(shadow_.CellAt(at)));
     }
   });
+}
+
+void Runtime::Unmapped(uint64_t addr, uint64_t bytes) {
+  shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) { syncs_.Remove(first, count); });
+  ForgetCells(addr, bytes);
+  ForgetBenign(addr, bytes);
   shadow_.Release(addr, bytes);
 }
 

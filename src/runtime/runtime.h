@@ -11,8 +11,10 @@
 #include "detectors/atomics.h"
 #include "events/access.h"
 #include "events/event.h"
+#include "runtime/barriers.h"
 #include "runtime/context_tree.h"
 #include "runtime/flags.h"
+#include "runtime/fork_gate.h"
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
 #include "runtime/shadow.h"
@@ -20,6 +22,13 @@
 #include "runtime/thread.h"
 
 namespace redflag::rt {
+
+// An access that was labelled with a kind of object (abi_external.cc), by number from 1.
+inline constexpr uint32_t kMaxTags = 200;
+inline constexpr uint64_t PlaceWithTag(uint64_t place, uint32_t tag) { return place | uint64_t{tag + 15} << 56; }
+inline constexpr uint32_t TagOfPlace(uint64_t place) {
+  return place >> 56 > 15 ? static_cast<uint32_t>(place >> 56) - 15 : 0;
+}
 
 // What is kept of a thread for reports, also after its end.
 struct ThreadInfo {
@@ -51,6 +60,9 @@ class Runtime {
     if (thread == nullptr || thread->inside != 0) [[unlikely]]
       return nullptr;
     thread->inside = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (ForkGate::closed()) [[unlikely]]
+      ForkGate::Wait(*thread);
     return thread;
   }
   static void Leave(Thread* thread) { thread->inside = 0; }
@@ -71,7 +83,8 @@ class Runtime {
   void ReleaseStore(Thread& t, uint64_t object);
   void FenceNow(Thread& t, MemoryOrder order);
   uint64_t BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties);
-  void BarrierLeave(Thread& t, uint64_t barrier, uint64_t phase);
+  void BarrierLeave(Thread& t, uint64_t phase);
+  void ForgetBarrier(uint64_t barrier) { barriers_.Forget(arena_, barrier); }
 
   // Atomic operations: `operation` is the operation itself, done as one step with what it means.
   template <class Operation>
@@ -137,6 +150,7 @@ class Runtime {
   void Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t place);
   void Freeing(Thread& t, uint64_t block, uint64_t place);
   void Unmapped(uint64_t addr, uint64_t bytes);
+  void ForgetCells(uint64_t addr, uint64_t bytes);  // the accesses to it, nothing else
   bool FindBlock(uint64_t addr, BlockInfo& found);
 
   // ---- Threads ----
@@ -146,6 +160,8 @@ class Runtime {
   void EndOf(Thread* thread);  // the same of another one, which has ended unseen
   void Join(Thread& t, Thread* child);
   void Drop(Thread* thread);  // nobody will join it
+  // After a fork, in the child: `t` is the only thread there is, and whatever others did is past. `os_id`: what it was in the parent.
+  void BeginProcess(Thread& t, uint32_t os_id);
   ThreadInfo& InfoOf(Tid tid) { return infos_[Raw(tid)]; }
   uint32_t thread_count() const { return __atomic_load_n(&next_tid_, __ATOMIC_RELAXED); }
 
@@ -193,6 +209,7 @@ class Runtime {
   Arena<AtomicMem> arena_;
   Detector detector_;
   SyncTable syncs_;
+  Barriers barriers_;
   LockLog logs_[PackedAccess::kMaxSlots];
   ThreadInfo* infos_ = nullptr;
   BlockInfo* blocks_ = nullptr;

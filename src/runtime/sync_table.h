@@ -17,15 +17,12 @@
 namespace redflag::rt {
 
 struct SyncObject {
-  explicit SyncObject(Detector& detector) : sync(detector), phase{Detector::Sync(detector), Detector::Sync(detector)} {}
+  explicit SyncObject(Detector& detector) : sync(detector) {}
 
   AtomicMem::Lock lock;
   uint32_t version = 0;  // odd while something changes; never the same again
   uint64_t address = 0;  // 0: removed
   Detector::Sync sync;
-  Detector::Sync phase[2];  // of a barrier, by parity: what those who arrived in it brought
-  uint64_t phase_number = 0;
-  uint32_t arrived = 0;
   uint32_t next = 0;  // another one in the same granule, or another free one: its index
 };
 
@@ -138,9 +135,6 @@ class SyncTable {
       __atomic_store_n(link, object->next, __ATOMIC_RELEASE);
       object->address = 0;
       object->sync.Clear();
-      object->phase[0].Clear();
-      object->phase[1].Clear();
-      object->phase_number = object->arrived = 0;
       object->next = free_;
       free_ = index;
       EndChange(*object);

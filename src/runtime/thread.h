@@ -19,6 +19,8 @@ struct SyncObject;
 
 class Thread {
  public:
+  static constexpr uint32_t kFrames = 1u << 16;
+
   // Synchronization objects that this thread has loaded from: all that they carried at that version it knows already.
   struct KnownSync {
     const SyncObject* object;
@@ -27,7 +29,6 @@ class Thread {
   };
 
  private:
-  static constexpr uint32_t kFrames = 1u << 16;
   static constexpr uint32_t kRemembered = 512;
   static constexpr uint32_t kKnownSyncs = 64;
   struct Remembered {
@@ -89,8 +90,10 @@ class Thread {
     return pages_->known[reinterpret_cast<uint64_t>(object) / 64 % kKnownSyncs];
   }
 
-  Frame* frames() { return pages_->frames; }
-  Frame* frames_end() { return pages_->frames + kFrames; }
+  Frame* frames() const { return pages_->frames; }
+  Frame* frames_end() const { return pages_->frames + kFrames; }
+
+  bool Ignores(AccessKind kind) const { return ignore != 0 || (IsWrite(kind) ? ignore_writes : ignore_reads) != 0; }
 
   Detector::Thread state;
   uint64_t now = 0;                            // slot and time, where PackedAccess has them
@@ -99,9 +102,16 @@ class Thread {
   uint32_t lost_frames = 0;                    // calls below the limit of `frames`
   int inside = 0;                              // in the runtime: signal handlers that come now are not watched
   int ignore = 0;                              // accesses are not watched
+  int ignore_reads = 0;                        // the same of reads
+  int ignore_writes = 0;                       // and of writes
+  int ignore_sync = 0;                         // nothing that the thread does orders anything
   bool locks_logged = true;                    // are those that are held now in the slot's log?
   uint64_t until_memory_check = kMemoryCheck;  // accesses to go
   RaceRecord record;
+  struct Fiber* fiber = nullptr;  // its handle, once somebody asked for it (abi_fiber.cc)
+  bool is_fiber = false;
+  bool registered = false;  // fork_gate.h
+  Thread* next_registered = nullptr;
   static constexpr uint64_t kMemoryCheck = 1u << 14;
   // Entries of the table of blocks that are free, at hand.
   static constexpr uint32_t kSpareBlocks = 64;

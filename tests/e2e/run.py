@@ -16,6 +16,9 @@ Comments of a program:
   // LIBRARY: lib/x.cc            an instrumented shared library, linked with the program
   // PLUGIN: lib/x.cc             the same, but not linked: its path is the program's first argument
   // SKIP: clang++-14 (reason)    a compiler that can't build it
+  // OPTIONS: name=value          REDFLAG_OPTIONS for the run; {here} is this folder
+  // STATUS: 3                    the exit status, if it is not 66 for races and 0 for none; such a program is run by itself, because
+                                  `redflag run` has a say in it
 Marks in a library's source count for the programs that name it.
 
 Each side of a report is the innermost frame in a file of the program: a race inside a header of the standard library is
@@ -50,7 +53,7 @@ C_COMPILER = {"g++": "gcc", "clang++": "clang"}
 
 MARK = re.compile(r"\bRACE\((\w+)\)")
 CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
-DIRECTIVE = re.compile(r"^// (STD|FLAGS|LIBRARY|PLUGIN|SKIP): *(.*)$")
+DIRECTIVE = re.compile(r"^// (STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|STATUS): *(.*)$")
 
 
 @dataclasses.dataclass
@@ -157,10 +160,10 @@ def compare(program, status, report_path, output):
     lines = [json.loads(line) for line in report_path.read_text().splitlines()] if report_path.exists() else []
     reports = [line for line in lines if line["kind"] == "data-race"]
     summaries = [line for line in lines if line["kind"] == "summary"]
-    expected_status = 0 if program.silent else REPORTED
+    expected_status = int((program.values("STATUS") or [0 if program.silent else REPORTED])[0])
     if status != expected_status:
         wrong.append(f"exit status {status}, expected {expected_status}")
-        wrong += [f"  {line}" for line in output.splitlines()[-3:] if status not in (0, REPORTED)]
+        wrong += [f"  {line}" for line in output.splitlines()[-3:] if status not in (0, expected_status, REPORTED)]
     if any(not summary.get("orderly") for summary in summaries) or (reports and not summaries):
         wrong.append("the program did not end in good order")
         wrong += [f"  {line}" for line in output.splitlines() if "redflag:" in line][-3:]
@@ -250,6 +253,11 @@ def run_one(program, builder, compiler, level, keep):
     report.unlink(missing_ok=True)
     command = ["timeout", str(RUN_SECONDS), str(builder.redflag), "run", "--json", str(report), str(binary), *map(str, plugins)]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("REDFLAG_")}
+    if program.values("STATUS"):
+        command = command[:2] + command[command.index(str(binary)):]
+        environment["REDFLAG_JSON"] = str(report)
+    if options := ":".join(program.values("OPTIONS")):
+        environment["REDFLAG_OPTIONS"] = options.replace("{here}", str(HERE))
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", check=False)
     wrong = compare(program, done.returncode, report, done.stdout)

@@ -257,5 +257,29 @@ TEST_F(CollectorTest, NotesAndDamagedMessagesAreTold) {
   EXPECT_EQ(collector.races(), 0u);
 }
 
+TEST_F(CollectorTest, ASuppressedRaceIsCountedAndNotPrinted) {
+  Send(SuppressionsMessage{.is_file = false, .text = "race:counter\nnonsense\n"});
+  EXPECT_EQ(output.text, "redflag: warning: 'nonsense' is no suppression: expected race:PATTERN\n");
+  output.text.clear();
+  Send(Race());
+  Send(Race());
+  EXPECT_EQ(output.text, "");
+  EXPECT_EQ(collector.races(), 0u);
+  EXPECT_EQ(collector.suppressed(), 2u);
+}
+
+TEST_F(CollectorTest, AFileOfSuppressionsThatIsNotThereIsComplainedOf) {
+  Send(SuppressionsMessage{.is_file = true, .text = "/no/such/file"});
+  EXPECT_EQ(output.text, "redflag: warning: cannot read the suppressions in /no/such/file\n");
+}
+
+TEST_F(CollectorTest, ATagNamesTheKindOfObject) {
+  Send(TagMessage{.number = 2, .object_type = "Queue", .header = ""});
+  RaceMessage race = Race();
+  race.accesses[1].tag = 2;
+  Send(race);
+  EXPECT_NE(output.text.find("race on Queue"), std::string::npos) << output.text;
+}
+
 }  // namespace
 }  // namespace redflag

@@ -57,6 +57,9 @@ std::vector<WireMessage> Examples() {
           bare,
           NoteMessage{.severity = 1, .text = ""},
           NoteMessage{.severity = 2, .text = "eight..."},
+          SuppressionsMessage{.is_file = true, .text = "/etc/races"},
+          SuppressionsMessage{.is_file = false, .text = "race:f\n"},
+          TagMessage{.number = 3, .object_type = "NSArray", .header = ""},
           EndMessage{}};
 }
 

@@ -26,11 +26,12 @@ TEST(BarriersTest, EachPartyArrivesAndLeaves) {
   });
   serial += (results[0] != nullptr) + (results[1] != nullptr);
   EXPECT_EQ(serial, 1);
-  EXPECT_EQ(mine,
-            "Forget b; ThreadCreating joinable; ThreadCreated ? 1; ThreadCreating joinable; ThreadCreated ? 2; "
-            "BarrierArrive b 3; BarrierLeave b; ThreadJoined ?; ThreadJoined ?; Forget b");
+  EXPECT_EQ(
+      mine,
+      "BarrierForgotten b; ThreadCreating joinable; ThreadCreated ? 1; ThreadCreating joinable; ThreadCreated ? 2; "
+      "BarrierArrive b 3; BarrierLeave; ThreadJoined ?; ThreadJoined ?; BarrierForgotten b");
   for (int thread : {1, 2}) {
-    EXPECT_EQ(Recorded(names, thread), "ThreadBegins ?; BarrierArrive b 3; BarrierLeave b; ThreadEnds");
+    EXPECT_EQ(Recorded(names, thread), "ThreadBegins ?; BarrierArrive b 3; BarrierLeave; ThreadEnds");
   }
 }
 
@@ -43,7 +44,7 @@ TEST(BarriersTest, ABarrierIsUsedAgain) {
                    EXPECT_EQ(pthread_barrier_wait(&barrier), PTHREAD_BARRIER_SERIAL_THREAD);
                    pthread_barrier_destroy(&barrier);
                  }),
-            "Forget b; BarrierArrive b 1; BarrierLeave b; BarrierArrive b 1; BarrierLeave b; Forget b");
+            "BarrierForgotten b; BarrierArrive b 1; BarrierLeave; BarrierArrive b 1; BarrierLeave; BarrierForgotten b");
 }
 
 TEST(BarriersTest, ABarrierOfNobodyIsNotMade) {

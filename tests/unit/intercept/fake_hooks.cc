@@ -169,10 +169,11 @@ uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties) {
   Append("BarrierArrive", pc, barrier, int64_t(parties));
   return __atomic_add_fetch(&fake::phases, 1, __ATOMIC_RELAXED);
 }
-void BarrierLeave(Pc pc, const void* barrier, uint64_t phase) {
+void BarrierLeave(Pc pc, uint64_t phase) {
   REDFLAG_CHECK(phase != 0 && phase <= fake::phases);
-  Append("BarrierLeave", pc, barrier);
+  Append("BarrierLeave", pc, nullptr);
 }
+void BarrierForgotten(Pc pc, const void* barrier) { Append("BarrierForgotten", pc, barrier); }
 
 Child* ThreadCreating(Pc pc, bool detached) {
   Append("ThreadCreating", pc, nullptr, detached ? "detached" : "joinable");
@@ -215,6 +216,14 @@ void EnterFunction(Pc pc) {
   fake::entered[fake::entered_depth++ % fake::kEntered] = pc;
 }
 void LeaveFunction() { Append("LeaveFunction", fake::entered[--fake::entered_depth % fake::kEntered], nullptr); }
+uint64_t CallDepth() { return fake::entered_depth; }
+void LeaveCallsTo(uint64_t depth) {
+  Append("LeaveCallsTo", 0, nullptr, int64_t(depth) - int64_t(fake::entered_depth));
+  fake::entered_depth = depth;
+}
+
+void Unloading() { Append("Unloading", 0, nullptr); }
+void Unloaded(void* image, size_t bytes) { Append("Unloaded", 0, image, int64_t(bytes)); }
 
 }  // namespace hooks
 }  // namespace redflag

@@ -13,7 +13,7 @@ pthread_once_t outer = PTHREAD_ONCE_INIT;
 pthread_once_t inner = PTHREAD_ONCE_INIT;
 int runs = 0;
 
-const std::string kRun = "EnterFunction; LeaveFunction; Release o; Acquire o";
+const std::string kRun = "Acquire o; EnterFunction; LeaveFunction; Release o; Acquire o";
 
 TEST(OnceTest, TheFirstReleasesAndEverybodyAcquires) {
   pthread_once_t flag = PTHREAD_ONCE_INIT;
@@ -27,7 +27,8 @@ TEST(OnceTest, TheFirstReleasesAndEverybodyAcquires) {
 TEST(OnceTest, ARoutineMayUseAnotherFlag) {
   EXPECT_EQ(Told({{&outer, "o"}, {&inner, "i"}},
                  [&] { pthread_once(&outer, [] { pthread_once(&inner, [] { ++runs; }), NoTailCall(); }); }),
-            "EnterFunction; EnterFunction; LeaveFunction; Release i; Acquire i; LeaveFunction; Release o; Acquire o");
+            "Acquire o; EnterFunction; Acquire i; EnterFunction; LeaveFunction; Release i; Acquire i; LeaveFunction; "
+            "Release o; Acquire o");
 }
 
 TEST(OnceTest, StdCallOnceComesThroughPthreadOnce) {
@@ -37,14 +38,15 @@ TEST(OnceTest, StdCallOnceComesThroughPthreadOnce) {
   EXPECT_EQ(runs, 1);
 }
 
-TEST(OnceTest, AnExceptionLeavesTheFlagUnset) {
+TEST(OnceTest, AnExceptionLeavesTheFlagUnsetAndReleases) {
   std::once_flag flag;
   const auto attempt = [&](bool fails) {
     std::call_once(flag, [&] {
       if (fails) throw 1;
     });
   };
-  EXPECT_THROW(attempt(true), int);
+  const std::string failed = Told({{&flag, "o"}}, [&] { EXPECT_THROW(attempt(true), int); });
+  EXPECT_EQ(failed.substr(0, failed.find("; Freeing")), "Acquire o; EnterFunction; LeaveFunction; Release o");
   EXPECT_EQ(Told({{&flag, "o"}}, [&] { attempt(false); }), kRun);
 }
 

@@ -134,5 +134,35 @@ TEST_F(StringsTest, NothingIsToldWhileTheRuntimeIsNotActive) {
   fake::SetActive(true);
 }
 
+// As glibc's headers declare them for -D_FORTIFY_SOURCE.
+extern "C" {
+void* __memcpy_chk(void*, const void*, size_t, size_t);
+void* __memmove_chk(void*, const void*, size_t, size_t);
+void* __mempcpy_chk(void*, const void*, size_t, size_t);
+void* __memset_chk(void*, int, size_t, size_t);
+char* __strcpy_chk(char*, const char*, size_t);
+char* __stpcpy_chk(char*, const char*, size_t);
+char* __strncpy_chk(char*, const char*, size_t, size_t);
+char* __strcat_chk(char*, const char*, size_t);
+char* __strncat_chk(char*, const char*, size_t, size_t);
+}
+
+TEST(CheckedStringsTest, CheckedFunctionsTellTheSame) {
+  char to[16] = {};
+  const char from[] = "abc";
+  const Names names{{to, "t"}, {from, "f"}, {to + 3, "t+3"}};
+  for (auto* copy : {__memcpy_chk, __memmove_chk, __mempcpy_chk}) {
+    EXPECT_EQ(Told(names, [&] { copy(to, from, 4, sizeof to); }), "Read f 4; Write t 4");
+  }
+  EXPECT_EQ(Told(names, [&] { __memset_chk(to, 0, 5, sizeof to); }), "Write t 5");
+  for (auto* copy : {__strcpy_chk, __stpcpy_chk}) {
+    EXPECT_EQ(Told(names, [&] { copy(to, from, sizeof to); }), "Read f 4; Write t 4");
+  }
+  EXPECT_EQ(Told(names, [&] { __strncpy_chk(to, from, 6, sizeof to); }), "Read f 4; Write t 6");
+  EXPECT_EQ(Told(names, [&] { __strcat_chk(to, from, sizeof to); }), "Read t 3; Read f 4; Write t+3 4");
+  to[3] = '\0';
+  EXPECT_EQ(Told(names, [&] { __strncat_chk(to, from, 2, sizeof to); }), "Read t 3; Read f 2; Write t+3 3");
+}
+
 }  // namespace
 }  // namespace redflag

@@ -48,7 +48,7 @@ TEST(ThreadsTest, TheHandleIsKnownBeforeTheChildBeginsAndThatBeforeCreateReturns
                    pthread_create(
                        &thread, nullptr,
                        [](void*) -> void* {
-                         pause();
+                         usleep(100000000);
                          return nullptr;
                        },
                        nullptr);
@@ -75,7 +75,7 @@ TEST(ThreadsTest, AThreadEndsByPthreadExit) {
 
 TEST(ThreadsTest, AThreadEndsByCancellation) {
   const auto sleep = [](void*) -> void* {
-    for (;;) pause();
+    for (;;) usleep(100000000);
   };
   const auto cancel = [](pthread_t thread) {
     pthread_cancel(thread);
@@ -248,7 +248,7 @@ TEST(ThreadsTest, C11ThreadsAreToldAlike) {
   lives = LiveC11([](void*) -> int { thrd_exit(8); }, [&](thrd_t thread) { thrd_join(thread, &result); });
   EXPECT_EQ(lives.child, kLife);
   EXPECT_EQ(result, 8);
-  lives = LiveC11([](void*) -> int { return pause(); }, [&](thrd_t thread) { thrd_detach(thread); });
+  lives = LiveC11([](void*) -> int { return usleep(100000000); }, [&](thrd_t thread) { thrd_detach(thread); });
   EXPECT_EQ(lives.creator, "ThreadCreating joinable; ThreadCreated t 1; ThreadDetached t");
 }
 
