@@ -33,7 +33,7 @@ def markdown(results: Results) -> str:
         f"{m['cpu']}, {m['cores']} cores, {m['memory']}, {m['architecture']}, Linux {m['kernel']}; {m['date']}. {quiet}", "",
         "Same source, same flags (`-O2 -g`), same input, interleaved runs. CPU time is user + system; a slow-down is the "
         "minimum of a tool's runs over the minimum of native runs with the same compiler. ± is half of the range that it has "
-        "when each side may be anything from its minimum to its median. † marks tools that run on smaller inputs, each "
+        "when each side may be anything from its minimum to its maximum. † marks tools that run on smaller inputs, each "
         "compared with native code on the same small input.", "",
         "| tool | what | version |", "|---|---|---|",
         *(f"| {name}{_mark(tool)} | {tool['title']} | {tool['version']} |" for name, tool in results.tools.items()), "",

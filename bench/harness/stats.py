@@ -12,7 +12,7 @@ from .measure import Sample
 
 @dataclasses.dataclass(frozen=True)
 class Summary:
-    """Several runs of one cell. Noise only ever adds time, so that the minimum is the figure and the median tells the noise."""
+    """Several runs of one cell. Noise only ever adds time, so that the minimum is the figure and the others tell the noise."""
 
     runs: int
     cpu_min: float
@@ -59,9 +59,9 @@ _STEP = 0.001
 
 
 def slowdown(of: Summary, to: Summary) -> Ratio:
-    """CPU time of a tool over native CPU time. The range lets each side be anything from its minimum to its median."""
+    """CPU time of a tool over native CPU time. The range lets each side be anything that was seen of it."""
     base = max(to.cpu_min, _STEP)
-    return Ratio(of.cpu_min / base, of.cpu_min / (max(to.cpu_median, base) + _STEP), (of.cpu_median + _STEP) / base)
+    return Ratio(of.cpu_min / base, of.cpu_min / (max(to.cpu_max, base) + _STEP), (of.cpu_max + _STEP) / base)
 
 
 def memory(of: Summary, to: Summary) -> Ratio:

@@ -537,7 +537,7 @@ class PackedCell {
   }
   template <class Clock, class Mix>
   [[gnu::noinline]] bool TakesShortcutInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
-    if (mine.kind() != AccessKind::kWrite && Refresh(clock, mine)) return true;
+    if (Covers(mine) || (mine.kind() != AccessKind::kWrite && Refresh(clock, mine))) return true;
     Opened opened(*this);
     return opened.is_spread() && opened.ReplaceInRecord(arena, clock, mine, mix);
   }

@@ -193,37 +193,18 @@ void Runtime::LogLocks(Thread& t) {
   t.locks_logged = true;
 }
 
-[[gnu::always_inline]] inline void Runtime::AccessCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind,
-                                                       uint64_t place, ContextId& context, uint64_t addr,
-                                                       uint64_t size) {
+void Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
+                          uint64_t addr, uint64_t size) {
   auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
-  const PackedAccess anywhere(t.now | uint64_t{Raw(kind)} << PackedAccess::kKindShift |
-                              uint64_t{Raw(bytes)} << PackedAccess::kBytesShift);
-  if (cell.Covers(anywhere)) return;
-  if (context == kNoContext) {
-    if (--t.until_memory_check == 0) [[unlikely]]
-      KeepMemoryLimit(t);
-    if (!t.locks_logged) LogLocks(t);
-    context = t.ContextOf(contexts_, place);
-  }
-  const auto mix = [&](ContextId old, ContextId fresh, ByteMask fresh_bytes) {
-    return t.Child(contexts_, old, ContextTree::Mixed(fresh, fresh_bytes));
-  };
-  if (detector_.TakesShortcut(t.state, cell, PackedAccess(anywhere.word() | Raw(context)), mix)) return;
   const Access access{.granule = Addr{granule}, .bytes = bytes, .kind = kind, .context = context};
   if (Any(detector_.OnAccess(t.state, cell, access, t.record))) Report(t, addr, size);
-}
-
-void Runtime::AccessGranule(Thread& t, uint64_t addr, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t size) {
-  ContextId context = kNoContext;
-  AccessCell(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
 }
 
 void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
   if (t.Ignores(kind) || bytes == 0) return;
   ContextId context = kNoContext;
   for (uint64_t at = addr; at < addr + bytes; at = (at | (kGranule - 1)) + 1) {
-    AccessCell(t, at & ~(kGranule - 1), MaskOf(Addr{at}, addr + bytes - at), kind, place, context, addr, bytes);
+    AccessCell<false>(t, at & ~(kGranule - 1), MaskOf(Addr{at}, addr + bytes - at), kind, place, context, addr, bytes);
   }
 }
 

@@ -70,8 +70,11 @@ class Runtime {
 
   // ---- Accesses ----
   void AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
-  // The same of `size` bytes of one granule.
-  void AccessGranule(Thread& t, uint64_t addr, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t size);
+  // The same of `size` bytes of one granule, which the filters did not find.
+  void AccessGranule(Thread& t, uint64_t addr, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t size) {
+    ContextId context = kNoContext;
+    AccessCell<true>(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
+  }
 
   // ---- Synchronization: each retags the thread if the detector says so ----
   void Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place);
@@ -190,8 +193,28 @@ class Runtime {
   static bool Start();
 
   // An access to bytes of one granule, being part of one to [addr, addr + size). Finds out the context if it needs it.
-  void AccessCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, uint64_t place, ContextId& context,
-                  uint64_t addr, uint64_t size);
+  template <bool kIsFiltered>
+  [[gnu::always_inline]] void AccessCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, uint64_t place,
+                                         ContextId& context, uint64_t addr, uint64_t size) {
+    auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
+    const PackedAccess anywhere(t.now | uint64_t{Raw(kind)} << PackedAccess::kKindShift |
+                                uint64_t{Raw(bytes)} << PackedAccess::kBytesShift);
+    if (!kIsFiltered && cell.Covers(anywhere)) return;
+    if (context == kNoContext) {
+      if (--t.until_memory_check == 0) [[unlikely]]
+        KeepMemoryLimit(t);
+      if (!t.locks_logged) LogLocks(t);
+      context = t.ContextOf(contexts_, place);
+    }
+    const auto mix = [&](ContextId old, ContextId fresh, ByteMask fresh_bytes) {
+      return t.Child(contexts_, old, ContextTree::Mixed(fresh, fresh_bytes));
+    };
+    if (detector_.TakesShortcut(t.state, cell, PackedAccess(anywhere.word() | Raw(context)), mix)) [[likely]]
+      return;
+    ExamineCell(t, granule, bytes, kind, context, addr, size);
+  }
+  [[gnu::noinline]] void ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
+                                     uint64_t addr, uint64_t size);
   [[gnu::noinline]] void Report(Thread& t, uint64_t addr, uint64_t bytes);
   void Changed(Thread& t, Tag tag) {
     if (tag == Tag::kChanged) Retag(t);

@@ -157,6 +157,28 @@ DRD = """\
 ==11575== ERROR SUMMARY: 1 errors from 1 contexts (suppressed: 8 from 4)
 """
 
+REDFLAG = """\
+DATA RACE on g (4 bytes at 0x55dc3587d094)
+  read of 4 bytes by thread T2
+    #0 r()  /tmp/q/a.cc:7:10 (inlined)
+    #1 main::{lambda()#1}::operator()() const  /tmp/q/a.cc:12:39 (inlined)
+    #2 std::__invoke_impl<void, main()::<lambda()> >  /usr/include/c++/12/bits/invoke.h:61:36
+    holds 0x55b5224f8eb0, taken at:
+      #0 std::mutex::lock()  /usr/include/c++/12/bits/std_mutex.h:100:37 (inlined)
+      #1 main  /tmp/q/a.cc:11:3
+  earlier write of 4 bytes by thread T1
+    #0 p::w()  /tmp/q/a.cc:5:14
+    locks held: none
+  the bytes are global, in the data of /tmp/q/a+0x4094
+  thread T2 (13300) was created by main at:
+    #0 std::thread::_M_start_thread()  /usr/lib/x86_64-linux-gnu/libstdc++.so.6.0.30+0xd4579
+    #1 main  /tmp/q/a.cc:12:15
+  why: nothing in this run orders the write by T1 before the read by T2; neither thread holds a lock
+  in: /tmp/q/a (process 13296)
+
+redflag: 1 data race in /tmp/q/a (process 13296)
+"""
+
 
 def judged(text: str, lookup=None) -> judge.Verdict:
     binary = re.search(r"\((a\.[a-z]+\+\+-\d+)", text)
@@ -254,6 +276,10 @@ class Judging(unittest.TestCase):
 
     def test_helgrind_gives_both_lines_and_allocation_stacks_and_other_errors_do_not_count(self):
         verdict = judged(HELGRIND)
+        self.assertEqual((verdict.reports, verdict.found, verdict.false), (1, {"add": judge.FULL}, ()))
+
+    def test_ours_gives_both_lines_and_stacks_of_locks_and_threads_do_not_count(self):
+        verdict = judged(REDFLAG)
         self.assertEqual((verdict.reports, verdict.found, verdict.false), (1, {"add": judge.FULL}, ()))
 
     def test_drd_gives_one_line(self):

@@ -68,7 +68,6 @@ WORKLOADS: list[Workload] = [
         title="B-tree, a reader-writer lock per node",
         origin=f"{_RACETRACK}: Boxwood",
         sizes=_sizes(3_000_000, 600_000, 60_000),
-        quick=True,
     ),
     program(
         "sat",

@@ -71,8 +71,6 @@ WORKLOADS: list[Workload] = [
         title="red-black relaxation, neighbours wait on atomic counters",
         origin=_JAVA_GRANDE,
         sizes=_sizes(1_800, 380, 110),
-        quick=True,
-        quick_heavy=True,
     ),
     program(
         "sor2",

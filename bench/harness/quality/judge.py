@@ -144,7 +144,30 @@ def parse_drd(text: str, resolver: Resolver) -> Iterator[Report]:
         yield current.report()
 
 
-PARSERS: list[Parser] = [parse_tsan, parse_helgrind, parse_drd]
+def parse_redflag(text: str, resolver: Resolver) -> Iterator[Report]:
+    """Ours. Of several earlier accesses the first counts."""
+    current: _Sides | None = None
+    for line in text.splitlines():
+        if line.startswith("DATA RACE on "):
+            if current is not None:
+                yield current.report()
+            current = _Sides()
+            current.side = None
+        elif current is None:
+            continue
+        elif re.match(r"  earlier .* by thread ", line):
+            current.side = 1
+        elif re.match(r"  (atomic )?(read|write|free|allocation)\b.* by thread ", line):
+            current.side = 0
+        elif re.match(r"    #\d+ ", line):
+            current.frame(line, resolver)
+        elif re.match(r"  \S", line):  # where the memory and the threads come from, why
+            current.side = None
+    if current is not None:
+        yield current.report()
+
+
+PARSERS: list[Parser] = [parse_tsan, parse_helgrind, parse_drd, parse_redflag]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 from ..model import Tool
+from ..tools import made_from
 from . import judge
 from .build import Builder, BuildError, digest
 from .generator import Program
@@ -58,7 +59,8 @@ def tasks_of(plan: Plan, builder: Builder) -> list[Task]:
     for number, program in enumerate(plan.programs):
         for column, tool in enumerate(plan.tools):
             env = sorted(tool.env.items())
-            stamp = digest(builder.key(program, tool.toolchain), repr((tool.prefix, env, plan.seed, judge.VERSION)))
+            stamp = digest(builder.key(program, tool.toolchain), repr((tool.prefix, env, plan.seed, judge.VERSION)),
+                           made_from(tool))
             runs = plan.runs[tool.name]
             placed += [((r + 0.5) / runs, number, column, Task(program, tool, r, stamp)) for r in range(runs)]
     return [entry[3] for entry in sorted(placed, key=lambda entry: entry[:3])]
