@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include "base/check.h"
+#include "intercept/order.h"
 
 namespace redflag::real {
 
@@ -10,6 +11,9 @@ extern "C" {
 // The ends of the array that REDFLAG_REAL fills: made by the linker.
 [[gnu::visibility("hidden")]] extern Symbol __start_redflag_real[];
 [[gnu::visibility("hidden")]] extern Symbol __stop_redflag_real[];
+// The ends of this library.
+[[gnu::visibility("hidden")]] extern const char __ehdr_start;
+[[gnu::visibility("hidden")]] extern const char _end;
 }
 
 namespace {
@@ -29,6 +33,10 @@ bool StartsWith(const char* text, const char* prefix) {
   return true;
 }
 
+bool IsOurs(const void* address) {
+  return address >= static_cast<const void*>(&__ehdr_start) && address < static_cast<const void*>(&_end);
+}
+
 void* Lookup(const char* name) {
 #if defined(__x86_64__)
   // Two generations of condition variables live in libc; plain lookup is not sure to give the one that programs have
@@ -38,6 +46,8 @@ void* Lookup(const char* name) {
   }
 #endif
   if (void* address = dlsym(RTLD_NEXT, name)) return address;
+  // If libc comes before this library, its functions are those that programs call.
+  if (void* address = dlsym(RTLD_DEFAULT, name); address != nullptr && !IsOurs(address)) return address;
   // In a C program, a plugin may have brought the C++ library for itself alone.
   if (!StartsWith(name, "_Z") && !StartsWith(name, "__cxa_")) return nullptr;
   void* library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_NOLOAD);
@@ -70,6 +80,8 @@ void* Symbol::FirstUse() const {
 }
 
 bool LookingUp() { return looking_up; }
+
+bool ComesFirst() { return IsOurs(dlsym(RTLD_DEFAULT, "pthread_mutex_lock")); }
 
 void* EarlyBlock(size_t bytes, size_t align) {
   if (align < 16) align = 16;

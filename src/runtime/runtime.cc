@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "detectors/atomics.h"
 #include "events/wire.h"
+#include "intercept/order.h"
 #include "runtime/abi.h"
 #include "runtime/benign.h"
 #include "runtime/emit.h"
@@ -51,7 +52,12 @@ bool Runtime::Start() {
   Runtime& runtime = Get();
   runtime.flags_ = FlagsFromEnvironment();
   const char* why = nullptr;
-  if (!runtime.shadow_.Reserve(why)) {
+  if (!real::ComesFirst()) {
+    why =
+        "only a library of it was compiled for race detection, so that the runtime came after libc and sees no locks: "
+        "start it with `redflag run`";
+  }
+  if (why != nullptr || !runtime.shadow_.Reserve(why)) {
     Complain("Redflag is switched off in this process: ", why);
     NoteSwitchedOff();
     __atomic_store_n(&state_, kOff, __ATOMIC_RELEASE);

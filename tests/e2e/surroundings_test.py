@@ -157,6 +157,26 @@ int main() {
 }
 """
 
+# Two counters, one of them without its lock.
+LIBRARY = """
+#include <mutex>
+#include <thread>
+static std::mutex mutex;
+static int guarded, shared;
+static void Add() {
+  for (int i = 0; i < 1000; ++i) {
+    const std::lock_guard lock(mutex);
+    ++guarded;
+  }
+  ++shared;
+}
+void Count() {
+  std::thread other(Add);
+  Add();
+  other.join();
+}
+"""
+
 
 class Surroundings(unittest.TestCase):
     @classmethod
@@ -215,6 +235,21 @@ class Surroundings(unittest.TestCase):
         self.assertIn("done", result.stdout)
         self.assertIn("ulimit -v", result.stderr)
         self.assertIn("ran unchecked", result.stderr)
+
+    def test_only_a_library_is_instrumented(self):
+        """Its locks would go unseen, since libc comes first: it says so, and reports nothing. With `redflag run` all is well."""
+        library, program = self.folder / "libcounter.so", self.folder / "plain"
+        library.with_suffix(".cc").write_text(LIBRARY)
+        program.with_suffix(".cc").write_text("void Count(); int main() { Count(); }")
+        subprocess.run([REDFLAG, "c++", "-O1", "-g", "-shared", "-fPIC", "-o", library, library.with_suffix(".cc")], check=True,
+                       timeout=120)
+        subprocess.run(["g++-12", "-o", program, program.with_suffix(".cc"), library, f"-Wl,-rpath,{self.folder}"], check=True,
+                       timeout=120)
+        alone = self.run_it(program, run=False)
+        self.assertEqual(alone.returncode, 0, alone.stderr)
+        self.assertIn("start it with `redflag run`", alone.stderr)
+        self.assertNotIn("DATA RACE", alone.stderr)
+        self.check_one_race(self.run_it(program))
 
     def test_small_stacks(self):
         self.check_one_race(self.run_it(self.build(SMALL_STACKS)))
