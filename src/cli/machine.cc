@@ -110,8 +110,8 @@ Finding CheckRandomization() {
                   .advice = {}};
   if (mode != 0 && bits && !KeepsApart(*bits)) {
     finding.verdict = Verdict::kWarn;
-    finding.detail += ": rarely, two parts of a program share shadow memory, and a report is wrong";
-    finding.advice = "sysctl vm.mmap_rnd_bits=28, or start programs with setarch -R";
+    finding.detail += ": now and then a program has to start itself again, without randomization";
+    finding.advice = "sysctl vm.mmap_rnd_bits=28";
   }
   return finding;
 }

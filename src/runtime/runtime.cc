@@ -12,6 +12,7 @@
 #include "runtime/benign.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
+#include "runtime/layout.h"
 #include "runtime/report_view.h"
 
 namespace redflag::rt {
@@ -56,6 +57,12 @@ bool Runtime::Start() {
     why =
         "only a library of it was compiled for race detection, so that the runtime came after libc and sees no locks: "
         "start it with `redflag run`";
+  }
+  if (why == nullptr && !CurrentLayout().FoldsApart()) {
+    StartWithoutRandomization();
+    why =
+        "two parts of it are where one shadow would serve both: lower vm.mmap_rnd_bits (28 is usual), or start it with "
+        "`setarch -R`";
   }
   if (why != nullptr || !runtime.shadow_.Reserve(why)) {
     Complain("Redflag is switched off in this process: ", why);
