@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-// The compiler must not drop a value that the program only reads.
-#define USE(value) __asm__ volatile("" : : "g"(value))
+// The compiler must not drop a value that the program only reads, nor leave reading it to the assembler.
+#define USE(value) __asm__ volatile("" : : "r"(value))
 
 #define INVISIBLE __attribute__((no_sanitize("thread"), noinline, unused))
 #define NOINLINE __attribute__((noinline))

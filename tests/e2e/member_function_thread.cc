@@ -18,7 +18,7 @@ class Counter {
 };
 
 int main() {
-  Counter counter;
+  static Counter counter;  // on the stack, clang 14 would take it for nobody else's
   std::thread worker(&Counter::Work, &counter, 2);
   Await(1);
   USE(counter.value());
