@@ -12,8 +12,8 @@ extern "C" {
 [[gnu::visibility("hidden")]] extern Symbol __start_redflag_real[];
 [[gnu::visibility("hidden")]] extern Symbol __stop_redflag_real[];
 // The ends of this library.
-[[gnu::visibility("hidden")]] extern const char __ehdr_start;
-[[gnu::visibility("hidden")]] extern const char _end;
+[[gnu::visibility("hidden")]] extern const char __ehdr_start;  // NOLINT: the linker's name
+[[gnu::visibility("hidden")]] extern const char _end;          // NOLINT
 }
 
 namespace {

@@ -14,12 +14,12 @@ struct Range {
 constinit AtomicMem::Lock lock;
 constinit Range* ranges = nullptr;
 constinit uint32_t count = 0;
-constinit uint32_t capacity = 0;
+constinit uint64_t capacity = 0;
 
 void Add(Range range) {
   if (range.begin >= range.end) return;
   if (count == capacity) {
-    const uint32_t larger = capacity == 0 ? 4096 / sizeof(Range) : capacity * 2;
+    const uint64_t larger = capacity == 0 ? 4096 / sizeof(Range) : 2 * capacity;
     auto* moved = static_cast<Range*>(MapPages(larger * sizeof(Range)));
     for (uint32_t i = 0; i < count; ++i) moved[i] = ranges[i];
     if (capacity != 0) UnmapPages(ranges, capacity * sizeof(Range));

@@ -59,13 +59,13 @@ class LockLog {
     for (uint64_t at = __atomic_load_n(&next_, __ATOMIC_ACQUIRE); at != 0;) {
       const uint64_t last = Get(--at);
       const auto count = static_cast<uint32_t>(last & kMaxCount);
-      const uint32_t named = count < kMaxLocks ? count : kMaxLocks;
-      if (at < 2 * uint64_t{named}) return false;
-      at -= 2 * uint64_t{named};
+      const uint64_t named = count < kMaxLocks ? count : kMaxLocks;
+      if (at < 2 * named) return false;
+      at -= 2 * named;
       const bool is_it = last - count == Label(time, chain);
       if (is_it) {
         found.count = count;
-        for (uint32_t i = 0; i < named; ++i) {
+        for (uint64_t i = 0; i < named; ++i) {
           const uint64_t rest = Get(at + 2 * i + 1);
           found.locks[i] = HeldAt{.address = Get(at + 2 * i),
                                   .context = ContextId{static_cast<uint32_t>(rest)},
