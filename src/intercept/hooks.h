@@ -69,6 +69,9 @@ Child* ThreadCreating(Pc pc, bool detached);
 void ThreadCreated(Child* child,
                    uintptr_t handle);  // handle: the pthread_t; before the real call returns to the program
 void ThreadNotCreated(Child* child);
+// What libc does for itself while it creates a thread is nobody's business: it orders that by locks of its own.
+void CreationBegins();
+void CreationEnds();
 void ThreadBegins(Child* child, uintptr_t handle);
 void ThreadEnds();  // the last thing a thread does, after its own destructors of thread-specific data
 void ThreadJoined(Pc pc, uintptr_t handle);

@@ -102,7 +102,9 @@ int CreateThread(hooks::Pc pc, bool detached, pthread_t* handle, Result (*routin
   MakeEndKey();
   Start<Result> start{
       .routine = routine, .argument = argument, .child = hooks::ThreadCreating(pc, detached), .stage = kStarting};
+  hooks::CreationBegins();
   const int error = create(Run<Result>, &start);
+  hooks::CreationEnds();
   if (error != 0) {
     hooks::ThreadNotCreated(start.child);
     return error;

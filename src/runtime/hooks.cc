@@ -190,6 +190,13 @@ void ThreadCreated(Child* child, uintptr_t handle) {
   if (child != nullptr) __atomic_store_n(&child->handle, handle, __ATOMIC_RELEASE);
 }
 
+void CreationBegins() {
+  if (rt::local.thread != nullptr) rt::local.thread->inside = 1;
+}
+void CreationEnds() {
+  if (rt::local.thread != nullptr) rt::local.thread->inside = 0;
+}
+
 void ThreadNotCreated(Child* child) {
   if (child == nullptr) return;
   const rt::ForkGate::Passage passage;

@@ -186,6 +186,8 @@ Child* ThreadCreating(Pc pc, bool detached) {
 void ThreadCreated(Child* child, uintptr_t handle) {
   Append("ThreadCreated", 0, reinterpret_cast<const void*>(handle), int64_t(child->number));
 }
+void CreationBegins() {}
+void CreationEnds() {}
 void ThreadNotCreated(Child* child) { Append("ThreadNotCreated", 0, nullptr, int64_t(child->number)); }
 void ThreadBegins(Child* child, uintptr_t handle) {
   fake::thread_number = child->number;
