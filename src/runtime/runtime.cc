@@ -37,6 +37,10 @@ constexpr Local kUnknown = {.tag = 0,
                             .seen = unknown_seen};
 thread_local constinit Local local = kUnknown;
 
+// Set when the runtime has seen this thread's end. What libc and signal handlers still do in it goes unwatched: it would be taken
+// for another thread.
+[[gnu::tls_model("initial-exec")]] static thread_local constinit bool has_ended = false;
+
 constinit uint32_t Runtime::state_ = kNew;
 alignas(Runtime) char Runtime::storage_[sizeof(Runtime)];
 
@@ -82,6 +86,7 @@ bool Runtime::Start() {
 
 // A thread that shows up without having been created through us: the first one, or one from a raw clone.
 Thread* Runtime::Meet() {
+  if (has_ended) return nullptr;
   if (__atomic_load_n(&state_, __ATOMIC_ACQUIRE) != kRunning && !Start()) return nullptr;
   const ForkGate::Passage passage;
   Runtime& runtime = Get();
@@ -161,6 +166,7 @@ void Runtime::End(Thread* thread) {
   GiveBlocksBack(*thread, 0);
   EndOf(thread);
   local = kUnknown;
+  has_ended = true;
 }
 
 void Runtime::Join(Thread& t, Thread* child) {
