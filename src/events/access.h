@@ -36,7 +36,6 @@ enum class AccessKind : uint8_t { kAtomicRead = 0, kRead = 1, kAtomicWrite = 2, 
 
 constexpr bool IsWrite(AccessKind kind) { return Raw(kind) & 2; }
 constexpr bool IsAtomic(AccessKind kind) { return !(Raw(kind) & 1); }
-constexpr bool IsPlain(AccessKind kind) { return !IsAtomic(kind); }
 
 // [intro.races]: two accesses conflict if one modifies and not both are atomic.
 constexpr bool Conflicts(AccessKind a, AccessKind b) {

@@ -15,7 +15,7 @@
 #include "base/arena.h"
 #include "base/hash_map.h"
 #include "base/ids.h"
-#include "clocks/packed_cell.h"
+#include "clocks/packed_access.h"
 
 namespace redflag::rt {
 

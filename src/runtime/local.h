@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "base/ids.h"
-#include "clocks/packed_cell.h"
+#include "clocks/packed_access.h"
 
 namespace redflag::rt {
 

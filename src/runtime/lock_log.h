@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/mem.h"
 #include "clocks/epoch.h"
-#include "clocks/packed_cell.h"
+#include "clocks/packed_access.h"
 #include "events/event.h"
 
 namespace redflag::rt {
