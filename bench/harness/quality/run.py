@@ -1,6 +1,6 @@
 """Detection quality of race detectors on generated programs with planted races and near-misses.
 
-  bench/run quality [--quick] [--runs N] [--heavy-runs N] [--seed N] [--tools A,B] [--only NAME,...] [--out DIR]
+  bench/run quality [--quick] [--runs N] [--heavy-runs N] [--variants N] [--seed N] [--tools A,B] [--only NAME,...] [--out DIR]
 
 Builds each program once for each toolchain, runs it under every tool in turn, and appends each result to DIR/runs.jsonl at
 once: after a kill, the same command goes on where it stopped. At the end it writes quality.json, quality.md and quality.svg.
@@ -23,8 +23,8 @@ from .session import Plan, Session
 from .tally import tally
 
 DEFAULT_OUT = pathlib.Path(__file__).resolve().parents[2] / "results" / "quality"
-RUNS, HEAVY_RUNS, VARIANTS, MIXED = 100, 10, 2, 8
-QUICK_RUNS, QUICK_HEAVY_RUNS, QUICK_VARIANTS, QUICK_MIXED = 10, 2, 1, 4
+RUNS, HEAVY_RUNS, QUICK_RUNS, QUICK_HEAVY_RUNS = 100, 3, 10, 1
+VARIANTS, MIXED_A_VARIANT = 1, 4
 
 
 def _positive(text: str) -> int:
@@ -42,10 +42,12 @@ def _seed(text: str) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bench/run quality", description="Detection quality on planted races and near-misses.",
                                      allow_abbrev=False)  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="10 and 2 runs, one variant of each pattern")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_RUNS} and {QUICK_HEAVY_RUNS} runs")
     parser.add_argument("--runs", type=_positive, metavar="N", help=f"runs of each program under quick tools ({RUNS})")
     parser.add_argument("--heavy-runs", type=_positive, metavar="N",
-                        help=f"runs under heavy tools ({HEAVY_RUNS}; a tenth of --runs, if that is given)")  # fmt: skip
+                        help=f"runs under heavy tools ({HEAVY_RUNS}; at most a tenth of --runs)")  # fmt: skip
+    parser.add_argument("--variants", type=_positive, default=VARIANTS, metavar="N",
+                        help=f"programs of each pattern ({VARIANTS})")  # fmt: skip
     parser.add_argument("--seed", type=_seed, default=1, metavar="N", help="of the programs and of their runs (1)")
     parser.add_argument("--tools", metavar="A,B", help="only these")
     parser.add_argument("--only", metavar="NAME,...",
@@ -85,9 +87,7 @@ def _chosen_programs(parser: argparse.ArgumentParser, only: str | None, programs
 
 def _runs_of(options: argparse.Namespace) -> tuple[int, int]:
     light = options.runs or (QUICK_RUNS if options.quick else RUNS)
-    heavy = QUICK_HEAVY_RUNS if options.quick else HEAVY_RUNS
-    if options.runs:
-        heavy = max(1, options.runs // 10)
+    heavy = min(QUICK_HEAVY_RUNS if options.quick else HEAVY_RUNS, max(1, light // 10))
     return light, options.heavy_runs or heavy
 
 
@@ -108,8 +108,8 @@ def main(argv: Sequence[str], tools: Sequence[Tool]) -> int:
     try:
         options = parser.parse_args(argv)
         chosen = _chosen_tools(parser, options.tools, tools)
-        variants, mixed = (QUICK_VARIANTS, QUICK_MIXED) if options.quick else (VARIANTS, MIXED)
-        programs = _chosen_programs(parser, options.only, generator.all_programs(variants, mixed, options.seed))
+        made = generator.all_programs(options.variants, options.variants * MIXED_A_VARIANT, options.seed)
+        programs = _chosen_programs(parser, options.only, made)
     except SystemExit as end:  # argparse has said why
         return int(end.code or 0)
     if not chosen:
