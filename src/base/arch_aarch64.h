@@ -14,6 +14,28 @@ inline void Pause() { asm volatile("isb" ::: "memory"); }
 // What follows is not done before an atomic exchange that came first.
 inline void FenceAfterExchange() { asm volatile("dmb ish" ::: "memory"); }
 
+// Replaces two words, aligned to 16 bytes, if they are what is expected; may fail for no reason. Orders everything, as an exchange
+// with a fence behind it does.
+inline bool CompareExchangePair(uint64_t* words, uint64_t old_first, uint64_t old_second, uint64_t new_first,
+                                uint64_t new_second) {
+  uint64_t first;
+  uint64_t second;
+  uint32_t failed = 1;
+  asm volatile(
+      "ldaxp %[first], %[second], [%[words]]\n\t"
+      "cmp %[first], %[old_first]\n\t"
+      "ccmp %[second], %[old_second], #0, eq\n\t"
+      "b.ne 1f\n\t"
+      "stlxp %w[failed], %[new_first], %[new_second], [%[words]]\n\t"
+      "dmb ish\n"
+      "1:"
+      : [first] "=&r"(first), [second] "=&r"(second), [failed] "+&r"(failed)
+      : [words] "r"(words), [old_first] "r"(old_first), [old_second] "r"(old_second), [new_first] "r"(new_first),
+        [new_second] "r"(new_second)
+      : "cc", "memory");
+  return failed == 0;
+}
+
 inline int64_t Syscall(int64_t number, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0, int64_t e = 0,
                        int64_t f = 0) {
   register int64_t x8 asm("x8") = number;

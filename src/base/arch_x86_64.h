@@ -14,6 +14,18 @@ inline void Pause() { __builtin_ia32_pause(); }
 // What follows is not done before an atomic exchange that came first: the exchange itself sees to that.
 inline void FenceAfterExchange() { asm volatile("" ::: "memory"); }
 
+// Replaces two words, aligned to 16 bytes, if they are what is expected. Orders everything, as an exchange does.
+inline bool CompareExchangePair(uint64_t* words, uint64_t old_first, uint64_t old_second, uint64_t new_first,
+                                uint64_t new_second) {
+  using Pair = uint64_t[2];
+  bool done;
+  asm volatile("lock cmpxchg16b %1"
+               : "=@ccz"(done), "+m"(*reinterpret_cast<Pair*>(words)), "+a"(old_first), "+d"(old_second)
+               : "b"(new_first), "c"(new_second)
+               : "memory");
+  return done;
+}
+
 inline int64_t Syscall(int64_t number, int64_t a = 0, int64_t b = 0, int64_t c = 0, int64_t d = 0, int64_t e = 0,
                        int64_t f = 0) {
   int64_t result;

@@ -64,6 +64,7 @@ class PackedAccess {
     return (word_ & access.word_ & kBytesField) != 0 && (~(word_ | access.word_) & kKindField) == 0;
   }
 
+  constexpr bool SameSlot(PackedAccess other) const { return ((word_ ^ other.word_) & kSlotField) == 0; }
   // Of the same thread, at the same time, and of the same kind?
   constexpr bool SameMoment(PackedAccess other) const { return (word_ ^ other.word_) >> kSlotShift == 0; }
   // Both in one, `other` being the later; no access if that can't be.

@@ -46,6 +46,8 @@ class PackedCell {
   static constexpr int kHandleShift = 4;
   static constexpr bool IsHandle(uint64_t read) { return read != 0 && read >> PackedAccess::kTimeShift == 0; }
 
+  bool has_record() const { return IsHandle(__atomic_load_n(&read_, __ATOMIC_RELAXED)); }
+
   // Did the thread that makes `access` record one that makes it redundant? Takes no lock; "no" proves nothing.
   bool Covers(PackedAccess access) const {
     const uint64_t read = __atomic_load_n(&read_, __ATOMIC_RELAXED);
@@ -64,19 +66,70 @@ class PackedCell {
     return false;
   }
 
-  // Does what there is to do for `access` if it is one of the usual things. "no": nothing has changed.
-  template <class Clock, class Mix>
-  [[gnu::always_inline]] bool TakesShortcut(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
-    if (__atomic_load_n(&write_, __ATOMIC_RELAXED) == kSpilled) return TakesShortcutInRecord(arena, clock, mine, mix);
-    const uint64_t write = Lock();
-    const uint64_t read = read_;
-    // All that is remembered is this thread's, or ordered before: the usual case by far.
-    if (write == read && mine.kind() == AccessKind::kWrite && Contains(mine.bytes(), PackedAccess(write).bytes()) &&
-        (write == 0 || Knows(clock, PackedAccess(write)))) {
-      Unlock(mine.word(), mine.word());
+  // The words of a cell, as seen without its lock: whoever changes them says what they were (CompareExchange).
+  struct Words {
+    uint64_t write;
+    uint64_t read;
+    bool is_in_place() const { return write >> PackedAccess::kSlotShift != kLocked >> PackedAccess::kSlotShift; }
+  };
+  [[gnu::always_inline]] Words Load() const {
+    const uint64_t write = __atomic_load_n(&write_, __ATOMIC_ACQUIRE);
+    return {.write = write, .read = __atomic_load_n(&read_, __ATOMIC_ACQUIRE)};
+  }
+  // By whoever is the only one that can change the cell.
+  [[gnu::always_inline]] void Store(Words fresh) {
+    __atomic_store_n(&read_, fresh.read, __ATOMIC_RELAXED);
+    __atomic_store_n(&write_, fresh.write, __ATOMIC_RELAXED);
+  }
+  bool CompareExchange(Words old, Words fresh) {
+    return arch::CompareExchangePair(&write_, old.write, old.read, fresh.write, fresh.read);
+  }
+
+  // What becomes of `words` that are in place when `mine` comes, a plain access, in the usual case by far: all that matters to it is
+  // this thread's or ordered before, and it takes the place of what its filter looks at. "no": nothing has changed.
+  template <AccessKind kKind, class Clock>
+  [[gnu::always_inline]] static bool ReplaceQuickly(const Clock& clock, PackedAccess mine, Words& words) {
+    static_assert(kKind == AccessKind::kWrite || kKind == AccessKind::kRead);
+    const auto known = [&](PackedAccess entry) { return entry.SameSlot(mine) || Knows(clock, entry); };
+    const auto gives_way = [&](PackedAccess entry) {
+      return entry.word() == 0 || (Contains(mine.bytes(), entry.bytes()) && redflag::Covers(kKind, entry.kind()) && known(entry));
+    };
+    const PackedAccess write(words.write);
+    const PackedAccess read(words.read);
+    if constexpr (kKind == AccessKind::kWrite) {
+      if (gives_way(write) && (words.read == words.write || gives_way(read))) {
+        words.write = words.read = mine.word();
+        return true;
+      }
+      if (words.read != words.write || !write.SameAccess(mine)) return false;
+      words.write = words.read = words.write | mine.word();
+      return true;
+    } else {
+      if (words.write != 0 && !known(write)) return false;
+      if (words.read == words.write || gives_way(read)) {
+        words.read = mine.word();
+        return true;
+      }
+      if (!read.SameAccess(mine)) return false;
+      words.read |= mine.word();
       return true;
     }
-    return TakesShortcutInPlace(clock, mine, mix, write);
+  }
+
+  // Does what there is to do for `mine` if it is one of the usual things. "no": nothing has changed.
+  template <class Clock, class Mix>
+  bool TakesShortcut(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
+    for (;;) {
+      const Words old = Load();
+      if (old.write == kSpilled) return TakesShortcutInRecord(arena, clock, mine, mix);
+      if (old.write == kLocked) {
+        AwaitLock();
+        continue;
+      }
+      Words fresh = old;
+      if (!ReplaceInPlace(clock, mine, mix, fresh)) return false;
+      if (CompareExchange(old, fresh)) return true;
+    }
   }
 
   // Renews the word of the accessing thread in the cell's record, if all else stays as it is. "no": nothing has changed.
@@ -106,9 +159,7 @@ class PackedCell {
 
   class Opened {
    public:
-    explicit Opened(PackedCell& cell) : Opened(cell, cell.Lock()) {}
-    // One that is locked already, with what was in `write`.
-    Opened(PackedCell& cell, uint64_t write) : cell_(cell), write_(write), read_(cell.read_) {}
+    explicit Opened(PackedCell& cell) : cell_(cell), write_(cell.Lock()), read_(cell.read_) {}
     ~Opened() { cell_.Unlock(write_, read_); }
     Opened(const Opened&) = delete;
     Opened& operator=(const Opened&) = delete;
@@ -120,90 +171,62 @@ class PackedCell {
       Forget(bytes);
     }
 
-    // An access takes the place of what it covers, or is made one with what the same thread did to other bytes at the same
-    // time, if that leaves no more than two. "no", also if there is a race: nothing has changed.
-    template <class Clock, class Mix>
-    bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix) {
-      const bool one = read_ == write_;
-      const PackedAccess write(write_);
-      const PackedAccess read(one ? 0 : read_);
-      const Fate of_write = FateOf(clock, write, mine);
-      const Fate of_read = FateOf(clock, read, mine);
-      if (of_write == Fate::kRaces || of_read == Fate::kRaces) return false;
-      const uint64_t left = of_write == Fate::kStays ? write_ : of_read == Fate::kStays ? read_ : 0;
-      const bool is_write = IsWrite(mine.kind());
-      if (left == 0) {
-        write_ = is_write ? mine.word() : 0;
-        read_ = mine.word();
-        return true;
-      }
-      const bool both_left = of_write == Fate::kStays && of_read == Fate::kStays;
-      if (PackedAccess(left).SameMoment(mine)) {
-        const PackedAccess both = PackedAccess(left).And(mine, mix);
-        if (both.word() == 0) return false;
-        if (both_left) {
-          write_ = both.word();
-        } else {
-          write_ = is_write ? both.word() : 0;
-          read_ = both.word();
-        }
-        return true;
-      }
-      if (both_left) {
-        if (!read.SameMoment(mine)) return false;
-        const PackedAccess both = read.And(mine, mix);
-        if (both.word() == 0) return false;
-        read_ = both.word();
-        return true;
-      }
-      write_ = is_write ? mine.word() : left;  // each where its filter looks
-      read_ = is_write ? left : mine.word();
-      return true;
-    }
-
-    // The same in a record, where the thread has a place of its own. A record that only its writer has been in since its last
-    // write goes back.
+    // As ReplaceInPlace, in a record, where the thread has a place of its own. A record that only its writer has been in since its last
+    // write goes back. "no": what `mine` covers may be gone, nothing else has changed.
     template <class Clock, class Mix>
     bool ReplaceInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
       Overflow* in = record();
       if (in->capacity > kQuickCapacity || Any(in->racy)) return false;
-      uint32_t going = 0;
-      uint32_t staying = 0;
+      const uint32_t home = Raw(mine.slot()) % kFirstCapacity;
+      uint32_t used = 0;
+      uint32_t room = 0;
+      uint32_t same = 0;  // by this thread, now
+      bool shared = false;
+      bool races = false;
       for (uint32_t i = 0; i < in->capacity; ++i) {
         const PackedAccess entry(Word(in, i));
-        if (entry.word() == 0) continue;
-        const Fate fate = FateOf(clock, entry, mine);
-        if (fate == Fate::kRaces) return false;
-        (fate == Fate::kGoes ? going : staying) |= 1u << i;
-      }
-      const uint32_t home = Raw(mine.slot()) % kFirstCapacity;
-      const PackedAccess at_home(Word(in, home));
-      PackedAccess fresh = mine;
-      if ((staying >> home & 1) != 0) {
-        if (at_home.SameMoment(mine)) {
-          fresh = at_home.And(mine, mix);
-          if (fresh.word() == 0) return false;
-        } else {
-          const uint32_t room = ~staying & ((1u << in->capacity) - 1);
-          if (room == 0) return false;
-          const auto free = static_cast<uint32_t>(__builtin_ctz(room));
-          const bool is_mine = at_home.slot() == mine.slot();  // then it makes room: the latest is looked for at home
-          SetWord(in, free, is_mine ? at_home.word() : mine.word());
-          going &= ~(1u << free);
-          if (!is_mine) fresh = at_home;
+        if (entry.Covers(mine)) return true;
+        if (entry.word() != 0) {
+          used |= 1u << i;
+          shared |= entry.slot() != mine.slot();
+        }
+        const PackedAccess left = LeftOf(clock, entry, mine, races);
+        if (left.word() != entry.word()) SetWord(in, i, left.word());
+        if (left.word() == 0) {
+          room |= 1u << i;
+        } else if (left.SameMoment(mine)) {
+          same |= 1u << i;
         }
       }
-      const bool alone = staying == 0 && going == 1u << home && mine.kind() == AccessKind::kWrite &&
-                         at_home.kind() == AccessKind::kWrite && at_home.slot() == mine.slot();
-      if (alone) {
+      if (races) return false;
+      PackedAccess fresh = mine;
+      for (; same != 0; same &= same - 1) {
+        const auto i = static_cast<uint32_t>(__builtin_ctz(same));
+        const PackedAccess both = PackedAccess(Word(in, i)).And(fresh, mix);
+        if (both.word() == 0) continue;
+        fresh = both;
+        SetWord(in, i, 0);
+        room |= 1u << i;
+      }
+      const uint32_t kept = used & ~room;
+      if (!shared && (kept & (kept - 1)) == 0) {
+        const uint64_t other = kept == 0 ? 0 : Word(in, static_cast<uint32_t>(__builtin_ctz(kept)));
         FreeRecord(arena, in);
-        write_ = read_ = mine.word();
+        const bool is_write = IsWrite(mine.kind());
+        write_ = is_write ? fresh.word() : other;
+        read_ = is_write && other != 0 ? other : fresh.word();
         return true;
       }
-      for (going &= ~(1u << home); going != 0; going &= going - 1) {
-        SetWord(in, static_cast<uint32_t>(__builtin_ctz(going)), 0);
+      uint32_t place = home;
+      if ((room >> home & 1) == 0) {
+        if (room == 0) return false;
+        place = static_cast<uint32_t>(__builtin_ctz(room));
+        if (const PackedAccess there(Word(in, home)); there.slot() == mine.slot()) {
+          SetWord(in, place, there.word());  // it makes room: the latest is looked for at home
+          place = home;
+        }
       }
-      SetWord(in, home, fresh.word());
+      SetWord(in, place, fresh.word());
       return true;
     }
 
@@ -267,16 +290,6 @@ class PackedCell {
     }
 
    private:
-    // What becomes of a remembered access when another one comes.
-    enum class Fate : uint8_t { kGoes, kStays, kRaces };
-    template <class Clock>
-    static Fate FateOf(const Clock& clock, PackedAccess entry, PackedAccess mine) {
-      if (entry.word() == 0) return Fate::kGoes;
-      if (!Knows(clock, entry)) return entry.ConflictsWith(mine) ? Fate::kRaces : Fate::kStays;
-      const bool covered = Contains(mine.bytes(), entry.bytes()) && redflag::Covers(mine.kind(), entry.kind());
-      return covered ? Fate::kGoes : Fate::kStays;
-    }
-
     Overflow* record() const { return RecordOf(read_); }
 
     // Calls visit(access) for each until it answers false.
@@ -454,14 +467,53 @@ class PackedCell {
     __atomic_store_n(&record->words[index], word, __ATOMIC_RELAXED);
   }
 
-  template <class Clock, class Mix>
-  [[gnu::noinline]] bool TakesShortcutInPlace(const Clock& clock, PackedAccess mine, Mix mix, uint64_t write) {
-    Opened opened(*this, write);
-    return !opened.is_spread() && opened.ReplaceInPlace(clock, mine, mix);
+  // What is left of a remembered access when another one has come: what that covers goes.
+  template <class Clock>
+  static PackedAccess LeftOf(const Clock& clock, PackedAccess entry, PackedAccess mine, bool& races) {
+    if (entry.word() == 0) return entry;
+    if (!Knows(clock, entry)) {
+      races |= entry.ConflictsWith(mine);
+      return entry;
+    }
+    return redflag::Covers(mine.kind(), entry.kind()) ? entry.With(entry.bytes() & ~mine.bytes()) : entry;
   }
+
+  // `mine` takes the place of what it covers, or is made one with what the same thread did to other bytes at the same time, if that
+  // leaves no more than two. "no", also if there is a race: nothing has changed.
+  template <class Clock, class Mix>
+  static bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix, Words& words) {
+    bool races = false;
+    const PackedAccess write = LeftOf(clock, PackedAccess(words.write), mine, races);
+    const PackedAccess read = LeftOf(clock, PackedAccess(words.read == words.write ? 0 : words.read), mine, races);
+    if (races) return false;
+    const PackedAccess left = write.word() != 0 ? write : read;
+    const bool both_left = write.word() != 0 && read.word() != 0;
+    const bool is_write = IsWrite(mine.kind());
+    if (left.word() == 0) {
+      words = {.write = is_write ? mine.word() : 0, .read = mine.word()};
+      return true;
+    }
+    if (left.SameMoment(mine)) {
+      const PackedAccess both = left.And(mine, mix);
+      if (both.word() == 0) return false;
+      words = {.write = both_left || is_write ? both.word() : 0, .read = both_left ? read.word() : both.word()};
+      return true;
+    }
+    if (both_left) {
+      if (!read.SameMoment(mine)) return false;
+      const PackedAccess both = read.And(mine, mix);
+      if (both.word() == 0) return false;
+      words = {.write = write.word(), .read = both.word()};
+      return true;
+    }
+    // Each where its filter looks.
+    words = {.write = is_write ? mine.word() : left.word(), .read = is_write ? left.word() : mine.word()};
+    return true;
+  }
+
   template <class Clock, class Mix>
   [[gnu::noinline]] bool TakesShortcutInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
-    if (Covers(mine) || (mine.kind() != AccessKind::kWrite && Refresh(clock, mine))) return true;
+    if (mine.kind() != AccessKind::kWrite && Refresh(clock, mine)) return true;
     Opened opened(*this);
     return opened.is_spread() && opened.ReplaceInRecord(arena, clock, mine, mix);
   }
@@ -489,7 +541,7 @@ class PackedCell {
   }
 
   template <class Clock>
-  static bool Knows(const Clock& clock, PackedAccess entry) {
+  [[gnu::always_inline]] static bool Knows(const Clock& clock, PackedAccess entry) {
     return clock.Knows(entry.slot(), entry.time());
   }
   template <class Clock>
@@ -508,11 +560,14 @@ class PackedCell {
     if (read != read_) __atomic_store_n(&read_, read, __ATOMIC_RELEASE);
     __atomic_store_n(&write_, write, __ATOMIC_RELEASE);
   }
-  [[gnu::noinline]] uint64_t LockLate() {
+  [[gnu::noinline]] void AwaitLock() const {
     AtomicMem::Wait wait;
+    while (__atomic_load_n(&write_, __ATOMIC_RELAXED) == kLocked) wait.Once();
+  }
+  [[gnu::noinline]] uint64_t LockLate() {
     uint64_t word = kLocked;
     do {
-      while (__atomic_load_n(&write_, __ATOMIC_RELAXED) == kLocked) wait.Once();
+      AwaitLock();
       word = __atomic_exchange_n(&write_, kLocked, __ATOMIC_SEQ_CST);
     } while (word == kLocked);
     return word;

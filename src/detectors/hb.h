@@ -267,9 +267,11 @@ class Hb {
   template <class Label, class Mix>
   [[gnu::always_inline]] bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix) {
     if (!cell.TakesShortcut(cell_arena_, t.clock, mine, mix)) return false;
-    ++t.counts[RuleOf(mine.kind())];
+    Count(t, mine.kind());
     return true;
   }
+  // One more access that was recorded without asking; how many there were.
+  [[gnu::always_inline]] static uint64_t Count(Thread& t, AccessKind kind) { return ++t.counts[RuleOf(kind)]; }
 
   // ---- Lifetimes: [GL Fig.5 rule 8], with the allocation itself as the first write ----
 

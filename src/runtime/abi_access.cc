@@ -24,75 +24,122 @@ inline uint64_t DifferenceToTag(const void* p) {
   return (kIsWrite ? word : word | kWriteBit) ^ local.tag;
 }
 
-// Bytes that `p` points to in its granule, of an aligned access.
+// The bytes of an access: in its granule, in the next one, and so on, 8 bits each.
 template <int kSize>
 inline uint64_t NeededOf(const void* p) {
-  return kSize >= 8 ? 0xff : ((uint64_t{1} << kSize) - 1) << (reinterpret_cast<uint64_t>(p) & 7);
+  return ((uint64_t{1} << kSize) - 1) << (reinterpret_cast<uint64_t>(p) & 7);
 }
 
-// Do all that matters for an aligned access of this size agree?
+// The same of an aligned one.
 template <int kSize>
-inline bool IsHit(uint64_t difference, const void* p) {
-  if constexpr (kSize == 8) return difference == 0;
-  return (difference & (~kBytesField | NeededOf<kSize>(p))) == 0;
+inline uint64_t AlignedOf(const void* p) {
+  return kSize == 8 ? kBytesField : NeededOf<kSize>(p) & kBytesField;
 }
 
-// The other word that may tell: that of this thread in the cell's record, if there is one; otherwise the one that the filter did
-// not look at.
+// Does all agree that matters for an access to `needed` of a granule's bytes?
+inline bool IsHit(uint64_t difference, uint64_t needed) { return (difference & (~kBytesField | needed)) == 0; }
+
+using Words = Detector::Cell::Words;
+inline Detector::Cell& CellOf(const void* p) {
+  return *reinterpret_cast<Detector::Cell*>(local.cells + (reinterpret_cast<uint64_t>(p) & local.fold) * 2);
+}
+
+// A second chance, when the filter word tells nothing. If the cell has a record, as data that several threads use does, then that has
+// a place for this thread, and what was found there before stands in the table of what the thread has seen. Otherwise the
+// word that the filter did not look at may tell: fields that share a granule may have been written and read.
 template <bool kIsWrite>
-inline uint64_t SecondDifference(const void* p) {
+[[gnu::always_inline]] inline bool IsHitAgain(const void* p, uint64_t needed) {
+  const Words words = CellOf(p).Load();
+  const auto difference = [](uint64_t word) {
+    word >>= PackedAccess::kBytesShift;
+    return (kIsWrite ? word : word | kWriteBit) ^ local.tag;
+  };
+  if (!Detector::Cell::IsHandle(words.read)) return IsHit(difference(kIsWrite ? words.read : words.write), needed);
   const auto addr = reinterpret_cast<uint64_t>(p);
-  const auto* words = reinterpret_cast<const uint64_t*>(local.cells + (addr & local.fold) * 2);
-  uint64_t word = __atomic_load_n(words + 1, __ATOMIC_ACQUIRE);
-  if (Detector::Cell::IsHandle(word)) {
-    const auto* record = reinterpret_cast<const char*>(word << Detector::Cell::kHandleShift);
-    word = __atomic_load_n(reinterpret_cast<const uint64_t*>(record + local.home), __ATOMIC_RELAXED);
-  } else if constexpr (!kIsWrite) {
-    word = __atomic_load_n(words, __ATOMIC_RELAXED);
-  }
-  word >>= PackedAccess::kBytesShift;
-  return (kIsWrite ? word : word | kWriteBit) ^ local.tag;
-}
-
-// Did this thread find the access at second glance before?
-template <int kSize>
-inline bool IsSeen(const void* p) {
-  const auto addr = reinterpret_cast<uint64_t>(p);
-  const uint64_t difference = local.seen[SeenIndex(addr)] ^ SeenWord(addr, local.now);
-  return (difference & (~kBytesField | NeededOf<kSize>(p))) == 0;
-}
-
-// Finds it there, and notes that.
-template <int kSize>
-inline bool IsSecond(const void* p) {
-  const uint64_t difference = SecondDifference<false>(p);
-  if (!IsHit<kSize>(difference, p)) return false;
-  const auto addr = reinterpret_cast<uint64_t>(p);
-  local.seen[SeenIndex(addr)] = SeenWord(addr, local.now) ^ (difference & kBytesField);
+  uint64_t& seen = local.seen[SeenIndex(addr, kIsWrite)];
+  const uint64_t wanted = SeenWord(addr, local.now, kIsWrite);
+  if (IsHit(seen ^ wanted, needed)) return true;
+  const auto* record = reinterpret_cast<const char*>(words.read << Detector::Cell::kHandleShift);
+  const auto* home = reinterpret_cast<const uint64_t*>(record + local.home);
+  const uint64_t found = difference(__atomic_load_n(home, __ATOMIC_RELAXED));
+  if (!IsHit(found, needed)) return false;
+  seen = wanted ^ (found & kBytesField);
   return true;
 }
 
-// The second chance of a read: data that several threads read have a record, and in it a place for this one; fields that share a
-// granule may have been written and read.
-template <int kSize, void (*kSlow)(void*)>
-[[gnu::noinline]] void ReadAgain(void* p) {
-  if constexpr (kSize == 16) {
-    void* rest = static_cast<char*>(p) + 8;
-    const auto is_known = [](void* half) {
-      return DifferenceToTag<false>(half) == 0 || IsSeen<8>(half) || IsSecond<8>(half);
+// Records an access if that is quickly done: the cells have no records, the context is one of the latest, and nothing is out of the
+// ordinary. Takes no lock; in regions of the thread's own it needs no atomic instruction. `needed`: of one granule, or if
+// kIsLong of several, 8 bits each.
+template <AccessKind kKind, bool kIsLong>
+[[gnu::always_inline]] inline bool RecordsAtOnce(const void* p, uint64_t needed, uint64_t place) {
+  Thread* t = local.thread;
+  if (t == nullptr || !t->IsOrdinary(kKind)) return false;
+  const ContextId context = t->RememberedContextOf(place);
+  if (context == kNoContext) return false;
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  constexpr uint64_t kLongest = 24;
+  if (kIsLong && Regions::IndexOf(addr) != Regions::IndexOf(addr + kLongest)) return false;
+  const uint64_t label = t->now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift | Raw(context);
+  t->mode.inside = 1;  // signal handlers that come now are not watched
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  bool done = false;
+  {
+    const Regions::Window window(addr);
+    Detector::Cell* cell = &CellOf(p);
+    const auto record = [&](uint64_t bytes) __attribute__((always_inline)) {
+      const PackedAccess mine(label | bytes << PackedAccess::kBytesShift);
+      const Words words = cell->Load();
+      if (kIsLong && (PackedAccess(words.read).Covers(mine) || PackedAccess(words.write).Covers(mine))) return true;
+      Words fresh = words;
+      if (!words.is_in_place() || !Detector::Cell::ReplaceQuickly<kKind>(t->state.clock, mine, fresh)) return false;
+      if (!window.is_owner()) return window.is_shared() && cell->CompareExchange(words, fresh);
+      cell->Store(fresh);
+      return true;
     };
-    if (is_known(p) && is_known(rest)) return;
-  } else {
-    if (IsSeen<kSize>(p) || IsSecond<kSize>(p)) return;
+    if constexpr (kIsLong) {
+      while (needed != 0 && record(needed & kBytesField)) {
+        needed >>= 8;
+        ++cell;
+      }
+      done = needed == 0;
+    } else {
+      done = record(needed);
+    }
   }
-  REDFLAG_TAIL_CALL kSlow(p);
+  t->mode.inside = 0;
+  return done;
 }
 
-// The same of a write.
-template <int kSize, void (*kSlow)(void*)>
-[[gnu::noinline]] void WriteAgain(void* p) {
-  if (IsHit<kSize>(SecondDifference<true>(p), p)) return;
-  REDFLAG_TAIL_CALL kSlow(p);
+[[gnu::noinline]] void CheckMemory(void*) {
+  Thread* thread = Runtime::Enter();
+  if (thread == nullptr) return;
+  Runtime::Get().KeepMemoryLimit(*thread);
+  Runtime::Leave(thread);
+}
+
+// What an access comes to that no filter knows. kIsLong: one that may concern several granules.
+template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
+[[gnu::noinline]] void Record(void* p) {
+  const uint64_t needed = kIsLong ? NeededOf<kSize>(p) : AlignedOf<kSize>(p);
+  if (!RecordsAtOnce<kKind, kIsLong>(p, needed, REDFLAG_CALLER)) REDFLAG_TAIL_CALL kSlow(p);
+  if (Detector::Count(local.thread->state, kKind) % Thread::kMemoryCheck == 0) REDFLAG_TAIL_CALL CheckMemory(p);
+}
+
+// What an access comes to that the first filter does not know.
+template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
+[[gnu::noinline]] void LookAgain(void* p) {
+  if constexpr (kIsLong) {
+    const auto* at = static_cast<char*>(p);
+    uint64_t needed = NeededOf<kSize>(p);
+    for (; needed != 0; needed >>= 8, at += 8) {
+      const uint64_t here = needed & kBytesField;
+      if (!IsHit(DifferenceToTag<IsWrite(kKind)>(at), here) && !IsHitAgain<IsWrite(kKind)>(at, here)) break;
+    }
+    if (needed == 0) return;
+  } else {
+    if (IsHitAgain<IsWrite(kKind)>(p, AlignedOf<kSize>(p))) return;
+  }
+  REDFLAG_TAIL_CALL Record<kSize, kIsLong, kKind, kSlow>(p);
 }
 
 inline void Slow(const void* p, uint64_t bytes, AccessKind kind, uint64_t place) {
@@ -130,77 +177,52 @@ constexpr auto kVptr = static_cast<uint64_t>(PlaceFlag::kVptr);
 using redflag::AccessKind;
 using namespace redflag::rt;  // NOLINT: this file is the outside of that namespace
 
-#define REDFLAG_ACCESS(size)                                                        \
-  REDFLAG_ABI void __tsan_read##size(void* p) {                                     \
-    if (IsHit<size>(DifferenceToTag<false>(p), p)) [[likely]]                       \
-      return;                                                                       \
-    REDFLAG_TAIL_CALL ReadAgain<size, AlignedAccess<size, AccessKind::kRead>>(p);   \
-  }                                                                                 \
-  REDFLAG_ABI void __tsan_write##size(void* p) {                                    \
-    if (IsHit<size>(DifferenceToTag<true>(p), p)) [[likely]]                        \
-      return;                                                                       \
-    REDFLAG_TAIL_CALL WriteAgain<size, AlignedAccess<size, AccessKind::kWrite>>(p); \
-  }                                                                                 \
-  REDFLAG_ABI void __tsan_volatile_read##size(void* p) {                            \
-    REDFLAG_TAIL_CALL AlignedAccess<size, AccessKind::kRead>(p);                    \
-  }                                                                                 \
-  REDFLAG_ABI void __tsan_volatile_write##size(void* p) {                           \
-    REDFLAG_TAIL_CALL AlignedAccess<size, AccessKind::kWrite>(p);                   \
-  }                                                                                 \
-  REDFLAG_ABI void __tsan_read_write##size(void* p) {                               \
-    if (IsHit<size>(DifferenceToTag<true>(p), p)) [[likely]]                        \
-      return;                                                                       \
-    REDFLAG_TAIL_CALL WriteAgain<size, AlignedAccess<size, AccessKind::kWrite>>(p); \
+// Aligned.
+#define REDFLAG_ACCESS(name, size, is_write, kind)                                         \
+  REDFLAG_ABI void __tsan_##name##size(void* p) {                                          \
+    const uint64_t difference = DifferenceToTag<is_write>(p);                              \
+    if (size == 8 ? difference == 0 : IsHit(difference, AlignedOf<size>(p))) [[likely]]    \
+      return;                                                                              \
+    REDFLAG_TAIL_CALL LookAgain<size, false, AccessKind::kind, AlignedAccess<size, AccessKind::kind>>(p); \
   }
-REDFLAG_ACCESS(1)
-REDFLAG_ACCESS(2)
-REDFLAG_ACCESS(4)
-REDFLAG_ACCESS(8)
+#define REDFLAG_ACCESSES(size)                   \
+  REDFLAG_ACCESS(read, size, false, kRead)           \
+  REDFLAG_ACCESS(write, size, true, kWrite)          \
+  REDFLAG_ACCESS(read_write, size, true, kWrite)     \
+  REDFLAG_ACCESS(volatile_read, size, false, kRead)  \
+  REDFLAG_ACCESS(volatile_write, size, true, kWrite)
+REDFLAG_ACCESSES(1)
+REDFLAG_ACCESSES(2)
+REDFLAG_ACCESSES(4)
+REDFLAG_ACCESSES(8)
+#undef REDFLAG_ACCESSES
 #undef REDFLAG_ACCESS
 
-// Two granules. A pointer that is not aligned to them, as vector instructions may have, fails the comparison of neither: so it is
-// looked at first.
-REDFLAG_ABI void __tsan_read16(void* p) {
-  const uint64_t difference = DifferenceToTag<false>(p) | DifferenceToTag<false>(static_cast<char*>(p) + 8);
-  if ((difference | (reinterpret_cast<uint64_t>(p) & 7)) == 0) [[likely]]
-    return;
-  if ((reinterpret_cast<uint64_t>(p) & 7) != 0) REDFLAG_TAIL_CALL SlowAccess<16, AccessKind::kRead>(p);
-  REDFLAG_TAIL_CALL ReadAgain<16, SlowAccess<16, AccessKind::kRead>>(p);
-}
-REDFLAG_ABI void __tsan_write16(void* p) {
-  const uint64_t difference = DifferenceToTag<true>(p) | DifferenceToTag<true>(static_cast<char*>(p) + 8);
-  if ((difference | (reinterpret_cast<uint64_t>(p) & 7)) == 0) [[likely]]
-    return;
-  REDFLAG_TAIL_CALL SlowAccess<16, AccessKind::kWrite>(p);
-}
-
-// An address that may lie anywhere: no filter in front.
-#define REDFLAG_SLOW_ACCESS(name, size)                                                                             \
-  REDFLAG_ABI void __tsan_##name##read##size(void* p) { REDFLAG_TAIL_CALL SlowAccess<size, AccessKind::kRead>(p); } \
-  REDFLAG_ABI void __tsan_##name##write##size(void* p) { REDFLAG_TAIL_CALL SlowAccess<size, AccessKind::kWrite>(p); }
-REDFLAG_SLOW_ACCESS(volatile_, 16)
-REDFLAG_SLOW_ACCESS(unaligned_, 2)
-REDFLAG_SLOW_ACCESS(unaligned_, 4)
-REDFLAG_SLOW_ACCESS(unaligned_, 8)
-REDFLAG_SLOW_ACCESS(unaligned_, 16)
-REDFLAG_SLOW_ACCESS(unaligned_volatile_, 2)
-REDFLAG_SLOW_ACCESS(unaligned_volatile_, 4)
-REDFLAG_SLOW_ACCESS(unaligned_volatile_, 8)
-REDFLAG_SLOW_ACCESS(unaligned_volatile_, 16)
-#undef REDFLAG_SLOW_ACCESS
-
-#define REDFLAG_READ_WRITE(size)                                \
-  REDFLAG_ABI void __tsan_unaligned_read_write##size(void* p) { \
-    REDFLAG_TAIL_CALL SlowAccess<size, AccessKind::kWrite>(p);  \
+// Anywhere: in one granule with luck, in two, in three. Those of 16 bytes are called unaligned or not as the program sees it.
+#define REDFLAG_ACCESS(name, size, is_write, kind)                                           \
+  REDFLAG_ABI void __tsan_##name##size(void* p) {                                            \
+    const uint64_t needed = NeededOf<size>(p);                                               \
+    if (needed <= kBytesField && IsHit(DifferenceToTag<is_write>(p), needed)) return;        \
+    REDFLAG_TAIL_CALL LookAgain<size, true, AccessKind::kind, SlowAccess<size, AccessKind::kind>>(p);   \
   }
-REDFLAG_READ_WRITE(2)
-REDFLAG_READ_WRITE(4)
-REDFLAG_READ_WRITE(8)
-REDFLAG_READ_WRITE(16)
-#undef REDFLAG_READ_WRITE
-REDFLAG_ABI void __tsan_read_write16(void* p) { REDFLAG_TAIL_CALL SlowAccess<16, AccessKind::kWrite>(p); }
+#define REDFLAG_ACCESSES(prefix, size)                   \
+  REDFLAG_ACCESS(prefix##read, size, false, kRead)           \
+  REDFLAG_ACCESS(prefix##write, size, true, kWrite)          \
+  REDFLAG_ACCESS(prefix##read_write, size, true, kWrite)     \
+  REDFLAG_ACCESS(prefix##volatile_read, size, false, kRead)  \
+  REDFLAG_ACCESS(prefix##volatile_write, size, true, kWrite)
+REDFLAG_ACCESSES(unaligned_, 2)
+REDFLAG_ACCESSES(unaligned_, 4)
+REDFLAG_ACCESSES(unaligned_, 8)
+REDFLAG_ACCESSES(unaligned_, 16)
+REDFLAG_ACCESSES(, 16)
+#undef REDFLAG_ACCESSES
+#undef REDFLAG_ACCESS
 
-REDFLAG_ABI void __tsan_vptr_read(void** p) { REDFLAG_TAIL_CALL SlowVptrRead(p); }
+REDFLAG_ABI void __tsan_vptr_read(void** p) {
+  if (DifferenceToTag<false>(p) == 0) return;
+  REDFLAG_TAIL_CALL SlowVptrRead(p);
+}
 // Storing the same value again, as derived destructors do for their own type, changes nothing and is no race.
 REDFLAG_ABI void __tsan_vptr_update(void** p, void* value) {
   if (*p == value) return;
@@ -223,8 +245,8 @@ REDFLAG_ABI void __tsan_init() {
   if (Runtime::IsActive()) NoteInstrumented();
 }
 REDFLAG_ABI void __tsan_ignore_thread_begin() {
-  if (Runtime::IsActive()) ++local.thread->ignore;
+  if (Runtime::IsActive()) ++local.thread->mode.ignore;
 }
 REDFLAG_ABI void __tsan_ignore_thread_end() {
-  if (Runtime::IsActive()) --local.thread->ignore;
+  if (Runtime::IsActive()) --local.thread->mode.ignore;
 }

@@ -106,13 +106,13 @@ REDFLAG_ANNOTATION(NewMemory, const void* memory, unsigned long bytes) {
   REDFLAG_ANNOTATION(Ignore##what##End) {             \
     if (Runtime::IsActive()) --local.thread->counter; \
   }
-REDFLAG_IGNORE(Reads, ignore_reads)
-REDFLAG_IGNORE(Writes, ignore_writes)
+REDFLAG_IGNORE(Reads, mode.ignore_reads)
+REDFLAG_IGNORE(Writes, mode.ignore_writes)
 REDFLAG_IGNORE(Sync, ignore_sync)
 #undef REDFLAG_IGNORE
 
 REDFLAG_ANNOTATION(EnableRaceDetection, int enable) {
-  if (Runtime::IsActive()) local.thread->ignore += enable != 0 ? -1 : 1;
+  if (Runtime::IsActive()) local.thread->mode.ignore += enable != 0 ? -1 : 1;
 }
 
 // ---- Names, and questions ----

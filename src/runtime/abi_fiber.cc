@@ -33,13 +33,13 @@ void Switch(Thread& from, Fiber& to, bool sync) {
   const auto edge = reinterpret_cast<uint64_t>(&to);
   if (sync) runtime.Release(from, edge);
   HandleOf(from)->top = local.top;
-  from.inside = 0;
-  to.thread->inside = 1;
+  from.mode.inside = 0;
+  to.thread->mode.inside = 1;
   runtime.Begin(to.thread);  // but in the middle of its calls
   if (to.top != nullptr) local.top = to.top;
   SwitchCalls(to.calls);
   if (sync) runtime.Acquire(*to.thread, edge);
-  to.thread->inside = 0;
+  to.thread->mode.inside = 0;
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ LockMode ModeOf(unsigned flags) { return (flags & kReadLock) != 0 ? LockMode::kS
 
 void Ignore(int change) {
   if (!Runtime::IsActive()) return;
-  local.thread->ignore += change;
+  local.thread->mode.ignore += change;
   local.thread->ignore_sync += change;
 }
 

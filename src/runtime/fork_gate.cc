@@ -36,9 +36,9 @@ constinit Thread* ForkGate::first_ = nullptr;
 
 void ForkGate::Wait(Thread& t) {
   if (__atomic_load_n(&owner_, __ATOMIC_ACQUIRE) == &t) return;
-  __atomic_store_n(&t.inside, 0, __ATOMIC_RELEASE);
+  __atomic_store_n(&t.mode.inside, 0, __ATOMIC_RELEASE);
   WaitUntil([] { return !closed(); });
-  __atomic_store_n(&t.inside, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&t.mode.inside, 1, __ATOMIC_RELAXED);
 }
 
 Thread* ForkGate::NextOf(const Thread& t) { return t.next_registered; }
@@ -72,7 +72,7 @@ void ForkGate::Close(Thread& t) {
     if (__atomic_load_n(&passages, __ATOMIC_SEQ_CST) != 0) return false;
     ScopedLock guard(threads_lock);
     for (const Thread* other = first_; other != nullptr; other = other->next_registered) {
-      if (other != &t && __atomic_load_n(&other->inside, __ATOMIC_ACQUIRE) != 0) return false;
+      if (other != &t && __atomic_load_n(&other->mode.inside, __ATOMIC_ACQUIRE) != 0) return false;
     }
     return true;
   });

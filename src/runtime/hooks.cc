@@ -191,10 +191,10 @@ void ThreadCreated(Child* child, uintptr_t handle) {
 }
 
 void CreationBegins() {
-  if (rt::local.thread != nullptr) rt::local.thread->inside = 1;
+  if (rt::local.thread != nullptr) rt::local.thread->mode.inside = 1;
 }
 void CreationEnds() {
-  if (rt::local.thread != nullptr) rt::local.thread->inside = 0;
+  if (rt::local.thread != nullptr) rt::local.thread->mode.inside = 0;
 }
 
 void ThreadNotCreated(Child* child) {
@@ -217,9 +217,9 @@ void ThreadBegins(Child* child, uintptr_t handle) {
 
 void ThreadEnds() {
   Thread* thread = rt::local.thread;
-  if (thread == nullptr || thread->inside != 0) return;
+  if (thread == nullptr || thread->mode.inside != 0) return;
   const rt::ForkGate::Passage passage;
-  thread->inside = 1;
+  thread->mode.inside = 1;
   Child* child = nullptr;
   bool detached = true;
   {

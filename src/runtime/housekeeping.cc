@@ -15,11 +15,7 @@ void Runtime::KeepMemoryLimit(Thread& t) {
       [](uint64_t begin, uint64_t end, void* data) {
         auto& self = *static_cast<Runtime*>(data);
         if (self.shadow_.Contains(begin)) return;
-        self.shadow_.ForEachTouched(begin, end - begin, [&](uint64_t first, uint64_t bytes) {
-          for (uint64_t at = first; at < first + bytes; at += kGranule) {
-            self.detector_.Forget(*static_cast<Detector::Cell*>(self.shadow_.CellAt(at)));
-          }
-        });
+        self.ForgetCells(begin, end - begin);
         self.shadow_.ReleaseCells(begin, end - begin);
       },
       this);

@@ -30,28 +30,40 @@ struct Local {
   Thread* thread;  // null: not known yet
   uint64_t home;   // of the thread's slot in records (PackedCell::HomeOffset)
   uint64_t now;    // the time, and all bytes: what a word of `seen` ends with for an access that need not be looked at
-  uint64_t* seen;  // shared data that this thread has read (SeenAt)
+  uint64_t* seen;  // data with records that this thread has used (SeenWord)
+  uint32_t* regions;  // who owns which memory (regions.h)
+  uint32_t* window;   // the region that the thread is in, for others to see
+  uint16_t owner;     // what the thread's own regions say
 };
 
 // Shared data is in records, a cache line for 8 bytes of the program. What a thread has found there it notes in a table of its
 // own, 8 bytes for 8, at the place that the address says:
 //
-//   [ address above the index ][ time ][ bytes ]
+//   [ write ][ address above the index ][ time ][ bytes ]
 //
-// Others need not be asked, and need not tell: whatever they do, an access that repeats one of the same thread at the same
-// time adds nothing to it.
+// Writes stand in the other half of the table than reads of the same address. Others need not be asked, and need not tell:
+// whatever they do, an access that repeats one of the same thread at the same time adds nothing to it.
 inline constexpr int kSeenIndexBits = 13;
 inline constexpr uint64_t kSeenWords = uint64_t{1} << kSeenIndexBits;
 inline constexpr int kSeenTimeShift = 8;
 inline constexpr int kSeenAddressShift = 28;
-inline uint64_t SeenIndex(uint64_t addr) { return addr >> 3 & (kSeenWords - 1); }
-inline uint64_t SeenWord(uint64_t addr, uint64_t now) {
-  return addr >> (3 + kSeenIndexBits) << kSeenAddressShift | now;
+inline uint64_t SeenIndex(uint64_t addr, bool is_write) {
+  return (addr >> 3 ^ (is_write ? kSeenWords / 2 : 0)) & (kSeenWords - 1);
+}
+inline uint64_t SeenWord(uint64_t addr, uint64_t now, bool is_write) {
+  return uint64_t{is_write} << 63 | addr >> (3 + kSeenIndexBits) << kSeenAddressShift | now;
 }
 
 extern __attribute__((tls_model("initial-exec"), visibility("hidden"))) thread_local constinit Local local;
 
 inline uint64_t NowOf(Epoch epoch) { return PackedAccess::Label(TimeOf(epoch)) << kSeenTimeShift | 0xff; }
+
+// Notes that the calling thread has made an access now.
+inline void NoteSeen(uint64_t addr, ByteMask bytes, bool is_write) {
+  uint64_t& seen = local.seen[SeenIndex(addr, is_write)];
+  const uint64_t without_bytes = SeenWord(addr, local.now, is_write) & ~uint64_t{0xff};
+  seen = ((seen ^ without_bytes) <= 0xff ? seen : without_bytes) | Raw(bytes);
+}
 
 inline uint64_t TagOf(Epoch epoch) {
   return PackedAccess(epoch, AccessKind::kWrite, kAllBytes, kNoContext).word() >> PackedAccess::kBytesShift;

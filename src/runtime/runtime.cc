@@ -34,7 +34,10 @@ constexpr Local kUnknown = {.tag = 0,
                             .thread = nullptr,
                             .home = 0,
                             .now = 0,
-                            .seen = unknown_seen};
+                            .seen = unknown_seen,
+                            .regions = nullptr,
+                            .window = nullptr,
+                            .owner = Regions::kOwnsNothing};
 thread_local constinit Local local = kUnknown;
 
 // Set when the runtime has seen this thread's end. What libc and signal handlers still do in it goes unwatched: it would be taken
@@ -74,6 +77,7 @@ bool Runtime::Start() {
     __atomic_store_n(&state_, kOff, __ATOMIC_RELEASE);
     return false;
   }
+  runtime.regions_.Start();
   runtime.contexts_.Start();
   runtime.syncs_.Start();
   runtime.infos_ = static_cast<ThreadInfo*>(MapPages(uint64_t{kMaxThreads} * sizeof(ThreadInfo)));
@@ -98,7 +102,7 @@ Thread* Runtime::Meet() {
 bool Runtime::IsActive() {
   Thread* thread = local.thread;
   if (thread == nullptr) thread = Meet();
-  return thread != nullptr && thread->inside == 0;
+  return thread != nullptr && thread->mode.inside == 0;
 }
 
 // May be asked several times, by several threads: the answer is the same each time.
@@ -142,7 +146,11 @@ void Runtime::Begin(Thread* thread) {
                 .thread = thread,
                 .home = 0,
                 .now = 0,
-                .seen = thread->seen()};
+                .seen = thread->seen(),
+                .regions = local.regions,
+                .window = local.window,
+                .owner = local.owner};
+  if (local.regions == nullptr) regions_.Join();
   infos_[Raw(thread->state.tid)].os_id = OsThreadId();
   Retag(*thread);
   ForkGate::Register(*thread);
@@ -165,6 +173,7 @@ void Runtime::End(Thread* thread) {
   }
   GiveBlocksBack(*thread, 0);
   EndOf(thread);
+  regions_.Leave();
   local = kUnknown;
   has_ended = true;
 }
@@ -180,6 +189,7 @@ void Runtime::Drop(Thread* thread) {
 }
 
 void Runtime::BeginProcess(Thread& t, uint32_t os_id) {
+  regions_.BeginProcess();
   ForkGate::ForEachOther(t, [&](Thread& other) {
     // Fibers may still be switched to; so may the thread itself, if it forked in one.
     if (other.is_fiber || infos_[Raw(other.state.tid)].os_id == os_id) return;
@@ -195,7 +205,7 @@ void Runtime::Retag(Thread& t) {
     detector_.Renew(t.state);
     for (uint64_t& word : t.seen()) word = 0;  // they name times of another slot
   }
-  t.locks_logged = t.locks.empty();
+  t.mode.locks_to_log = !t.locks.empty();
   t.now = PackedAccess(t.state.clock.epoch(), AccessKind{}, kNoBytes, kNoContext).word();
   local.tag = TagOf(t.state.clock.epoch());
   local.now = NowOf(t.state.clock.epoch());
@@ -209,21 +219,57 @@ void Runtime::LogLocks(Thread& t) {
   const Epoch now = t.state.clock.epoch();
   logs_[Raw(SlotOf(now)) % PackedAccess::kMaxSlots].Add(TimeOf(now), t.locks.begin(),
                                                         static_cast<uint32_t>(t.locks.size()));
-  t.locks_logged = true;
+  t.mode.locks_to_log = false;
 }
 
 void Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
                           uint64_t addr, uint64_t size) {
   auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
   const Access access{.granule = Addr{granule}, .bytes = bytes, .kind = kind, .context = context};
-  if (Any(detector_.OnAccess(t.state, cell, access, t.record))) Report(t, addr, size);
+  ByteMask raced;
+  {
+    const Regions::Stay stay(regions_, granule);
+    raced = detector_.OnAccess(t.state, cell, access, t.record);
+  }
+  if (Any(raced)) Report(t, addr, size);
+}
+
+// The part of [addr, end) that is quickly recorded: where it ends. All of it is in one region.
+template <AccessKind kKind>
+uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextId context) {
+  const Regions::Stay stay(regions_, addr);
+  const uint64_t label = t.now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift | Raw(context);
+  while (addr < end) {
+    auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(addr));
+    const PackedAccess mine(label | uint64_t{Raw(MaskOf(Addr{addr}, end - addr))} << PackedAccess::kBytesShift);
+    const Detector::Cell::Words words = cell.Load();
+    if (!PackedAccess(IsWrite(kKind) ? words.write : words.read).Covers(mine)) {
+      Detector::Cell::Words fresh = words;
+      if (!words.is_in_place() || !Detector::Cell::ReplaceQuickly<kKind>(t.state.clock, mine, fresh)) break;
+      if (stay.is_owner()) {
+        cell.Store(fresh);
+      } else if (!cell.CompareExchange(words, fresh)) {
+        break;
+      }
+      Detector::Count(t.state, kKind);
+    }
+    addr = (addr | (kGranule - 1)) + 1;
+  }
+  return addr;
 }
 
 void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
   if (t.Ignores(kind) || bytes == 0) return;
   ContextId context = kNoContext;
-  for (uint64_t at = addr; at < addr + bytes; at = (at | (kGranule - 1)) + 1) {
-    AccessCell<false>(t, at & ~(kGranule - 1), MaskOf(Addr{at}, addr + bytes - at), kind, place, context, addr, bytes);
+  const uint64_t end = addr + bytes;
+  for (uint64_t at = addr; at < end; at = (at | (kGranule - 1)) + 1) {
+    if (context != kNoContext && !IsAtomic(kind)) {
+      const uint64_t here = Regions::EndOf(at) < end ? Regions::EndOf(at) : end;
+      at = IsWrite(kind) ? RecordQuickly<AccessKind::kWrite>(t, at, here, context)
+                         : RecordQuickly<AccessKind::kRead>(t, at, here, context);
+      if (at >= end) return;
+    }
+    AccessCell<false>(t, at & ~(kGranule - 1), MaskOf(Addr{at}, end - at), kind, place, context, addr, bytes);
   }
 }
 
@@ -248,7 +294,7 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
   t.chain = t.Child(contexts_, t.chain, ContextTree::Held(taken_at));
   t.locks.Push(HeldAt{
       .address = lock, .context = taken_at, .chain = t.chain, .mode = mode, .depth = static_cast<uint16_t>(depth)});
-  t.locks_logged = false;
+  t.mode.locks_to_log = true;
   SyncTable::Locked object(syncs_, lock);
   Changed(t, detector_.OnLock(t.state, object->sync, mode));
 }
@@ -348,7 +394,7 @@ void Runtime::GiveBlocksBack(Thread& t, uint32_t keep) {
 
 void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t place) {
   if (block == 0) return;
-  if (!t.locks_logged) LogLocks(t);
+  if (t.mode.locks_to_log) LogLocks(t);
   const ContextId context = t.ContextOf(contexts_, place | static_cast<uint64_t>(PlaceFlag::kAlloc));
   const BlockInfo info{.begin = block, .bytes = bytes, .context = context, .thread = t.state.tid};
   __atomic_store_n(shadow_.BlockAt(block), NewBlock(t, info), __ATOMIC_RELEASE);
@@ -356,11 +402,19 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   // The allocation is the first write. Pages of large blocks that were never touched have no past, and need no first write to
   // end it.
   const auto stamp = detector_.OnLifetime(t.state, Addr{block}, bytes, AccessOrigin::kAlloc, context);
+  const uint64_t first_write = PackedAccess(stamp).word();
   shadow_.ForEachTouched(block, bytes, [&](uint64_t first, uint64_t count) {
-    for (uint64_t at = first; at < first + count; at = (at | (kGranule - 1)) + 1) {
-      auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
-      detector_.Revive(cell, MaskOf(Addr{at}, first + count - at), stamp);
-    }
+    regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool is_own) {
+      for (uint64_t at = begin; at < begin + size; at = (at | (kGranule - 1)) + 1) {
+        auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
+        const ByteMask here = MaskOf(Addr{at}, begin + size - at);
+        if (is_own && here == kAllBytes && cell.Load().is_in_place()) {
+          cell.Store({.write = first_write, .read = first_write});
+        } else {
+          detector_.Revive(cell, here, stamp);
+        }
+      }
+    });
   });
 }
 
@@ -382,9 +436,11 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
 
 void Runtime::ForgetCells(uint64_t addr, uint64_t bytes) {
   shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) {
-    for (uint64_t at = first; at < first + count; at += kGranule) {
-      detector_.Forget(*static_cast<Detector::Cell*>(shadow_.CellAt(at)));
-    }
+    regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool) {
+      for (uint64_t at = begin; at < begin + size; at += kGranule) {
+        detector_.Forget(*static_cast<Detector::Cell*>(shadow_.CellAt(at)));
+      }
+    });
   });
 }
 

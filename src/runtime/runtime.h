@@ -17,6 +17,7 @@
 #include "runtime/fork_gate.h"
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
+#include "runtime/regions.h"
 #include "runtime/shadow.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread.h"
@@ -57,15 +58,15 @@ class Runtime {
     Thread* thread = local.thread;
     if (thread == nullptr) [[unlikely]]
       thread = Meet();
-    if (thread == nullptr || thread->inside != 0) [[unlikely]]
+    if (thread == nullptr || thread->mode.inside != 0) [[unlikely]]
       return nullptr;
-    thread->inside = 1;
+    thread->mode.inside = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (ForkGate::closed()) [[unlikely]]
       ForkGate::Wait(*thread);
     return thread;
   }
-  static void Leave(Thread* thread) { thread->inside = 0; }
+  static void Leave(Thread* thread) { thread->mode.inside = 0; }
   static bool IsActive();  // for interceptors: Enter() would give a thread
 
   // ---- Accesses ----
@@ -201,18 +202,25 @@ class Runtime {
                                 uint64_t{Raw(bytes)} << PackedAccess::kBytesShift);
     if (!kIsFiltered && cell.Covers(anywhere)) return;
     if (context == kNoContext) {
-      if (--t.until_memory_check == 0) [[unlikely]]
+      if (--t.until_memory_check <= 0) [[unlikely]]
         KeepMemoryLimit(t);
-      if (!t.locks_logged) LogLocks(t);
+      if (t.mode.locks_to_log) LogLocks(t);
       context = t.ContextOf(contexts_, place);
     }
     const auto mix = [&](ContextId old, ContextId fresh, ByteMask fresh_bytes) {
       return t.Child(contexts_, old, ContextTree::Mixed(fresh, fresh_bytes));
     };
-    if (detector_.TakesShortcut(t.state, cell, PackedAccess(anywhere.word() | Raw(context)), mix)) [[likely]]
-      return;
-    ExamineCell(t, granule, bytes, kind, context, addr, size);
+    bool done;
+    {
+      const Regions::Stay stay(regions_, granule);
+      done = detector_.TakesShortcut(t.state, cell, PackedAccess(anywhere.word() | Raw(context)), mix);
+    }
+    if (!done) [[unlikely]]
+      ExamineCell(t, granule, bytes, kind, context, addr, size);
+    if (!IsAtomic(kind) && cell.has_record()) NoteSeen(granule, bytes, IsWrite(kind));
   }
+  template <AccessKind kKind>
+  uint64_t RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextId context);
   [[gnu::noinline]] void ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
                                      uint64_t addr, uint64_t size);
   [[gnu::noinline]] void Report(Thread& t, uint64_t addr, uint64_t bytes);
@@ -227,6 +235,7 @@ class Runtime {
   void GiveBlocksBack(Thread& t, uint32_t keep);
 
   Shadow shadow_;
+  Regions regions_;
   Flags flags_;
   ContextTree contexts_;
   Arena<AtomicMem> arena_;

@@ -29,22 +29,28 @@ class Thread {
   };
 
  private:
-  static constexpr uint32_t kRemembered = 512;
+  static constexpr uint32_t kRemembered = 4096;
   static constexpr uint32_t kKnownSyncs = 64;
   struct Remembered {
     uint64_t place;
-    ContextId caller;
-    ContextId chain;
+    uint64_t from;
     ContextId node;
   };
-  static uint64_t Hash(ContextId caller, uint64_t place) { return place ^ place >> 7 ^ Raw(caller) * uint64_t{5}; }
+  // Of an entry: the caller and the chain of locks. Calls that have no node yet look like none: what is not in a call stands
+  // apart, so that nobody takes the one for the other.
+  static uint64_t From(ContextId caller, ContextId chain) {
+    return uint64_t{caller == kNoContext} << 63 | uint64_t{Raw(chain)} << 32 | Raw(caller);
+  }
+  static uint64_t Hash(ContextId caller, uint64_t place, ContextId chain) {
+    return place ^ place >> 7 ^ Raw(caller) * uint64_t{5} ^ Raw(chain) * uint64_t{11};
+  }
 
   // What is large, and zero at first.
   struct Pages {
     uint64_t seen[kSeenWords];
     Remembered remembered[kRemembered];
     KnownSync known[kKnownSyncs];
-    Frame frames[kFrames];
+    Frame frames[1 + kFrames];  // the first is of no call, and has no node
   };
 
  public:
@@ -65,21 +71,22 @@ class Thread {
 
   // The same with the locks that are held now.
   [[gnu::always_inline]] ContextId ContextOf(ContextTree& tree, uint64_t place) {
-    const Frame* top = local.top;
-    if (top != frames()) [[likely]] {
-      const ContextId stack = top[-1].node;
-      const Remembered& entry = pages_->remembered[Hash(stack, place) % kRemembered];
-      if (entry.place == place && entry.caller == stack && entry.chain == chain && stack != kNoContext) [[likely]]
-        return entry.node;
-    }
-    return FindContext(tree, place);
+    const ContextId remembered = RememberedContextOf(place);
+    return remembered != kNoContext ? remembered : FindContext(tree, place);
+  }
+  // The same if it was asked for before and not forgotten since.
+  [[gnu::always_inline]] ContextId RememberedContextOf(uint64_t place) const {
+    const ContextId stack = local.top[-1].node;
+    const Remembered& entry = pages_->remembered[Hash(stack, place, chain) % kRemembered];
+    const bool found = entry.place == place && entry.from == (uint64_t{Raw(chain)} << 32 | Raw(stack));
+    return found ? entry.node : kNoContext;
   }
 
   // A child of a node. Remembers its latest answers.
   ContextId Child(ContextTree& tree, ContextId caller, uint64_t place) {
-    Remembered& entry = pages_->remembered[Hash(caller, place) % kRemembered];
-    if (entry.place != place || entry.caller != caller || entry.chain != kNoContext) {
-      entry = {.place = place, .caller = caller, .chain = kNoContext, .node = tree.Child(caller, place)};
+    Remembered& entry = pages_->remembered[Hash(caller, place, kNoContext) % kRemembered];
+    if (entry.place != place || entry.from != From(caller, kNoContext)) {
+      entry = {.place = place, .from = From(caller, kNoContext), .node = tree.Child(caller, place)};
     }
     return entry.node;
   }
@@ -90,29 +97,40 @@ class Thread {
     return pages_->known[reinterpret_cast<uint64_t>(object) / 64 % kKnownSyncs];
   }
 
-  Frame* frames() const { return pages_->frames; }
-  Frame* frames_end() const { return pages_->frames + kFrames; }
+  Frame* frames() const { return pages_->frames + 1; }
+  Frame* frames_end() const { return pages_->frames + 1 + kFrames; }
 
-  bool Ignores(AccessKind kind) const { return ignore != 0 || (IsWrite(kind) ? ignore_writes : ignore_reads) != 0; }
+  bool Ignores(AccessKind kind) const {
+    return mode.ignore != 0 || (IsWrite(kind) ? mode.ignore_writes : mode.ignore_reads) != 0;
+  }
 
   Detector::Thread state;
   uint64_t now = 0;                            // slot and time, where PackedAccess has them
   Vector<HeldAt, AtomicMem> locks;             // in order of acquisition
   ContextId chain = kNoContext;                // of all of them
   uint32_t lost_frames = 0;                    // calls below the limit of `frames`
-  int inside = 0;                              // in the runtime: signal handlers that come now are not watched
-  int ignore = 0;                              // accesses are not watched
-  int ignore_reads = 0;                        // the same of reads
-  int ignore_writes = 0;                       // and of writes
+  // What keeps an access from being recorded at once: together, so that one look tells that there is none of it.
+  struct Mode {
+    uint8_t inside = 0;            // in the runtime: signal handlers that come now are not watched
+    bool locks_to_log = false;     // are those that are held now not yet in the slot's log?
+    uint16_t ignore = 0;           // accesses are not watched
+    uint16_t ignore_reads = 0;     // the same of reads
+    uint16_t ignore_writes = 0;    // and of writes
+  } mode;
+  // Is there nothing but what concerns the other kind of access?
+  bool IsOrdinary(AccessKind kind) const {
+    uint64_t word;
+    __builtin_memcpy(&word, &mode, sizeof word);
+    return (IsWrite(kind) ? word & ~(uint64_t{0xffff} << 32) : word << 16) == 0;
+  }
   int ignore_sync = 0;                         // nothing that the thread does orders anything
-  bool locks_logged = true;                    // are those that are held now in the slot's log?
-  uint64_t until_memory_check = kMemoryCheck;  // accesses to go
+  int64_t until_memory_check = kMemoryCheck;  // accesses to go
   RaceRecord record;
   struct Fiber* fiber = nullptr;  // its handle, once somebody asked for it (abi_fiber.cc)
   bool is_fiber = false;
   bool registered = false;  // fork_gate.h
   Thread* next_registered = nullptr;
-  static constexpr uint64_t kMemoryCheck = 1u << 14;
+  static constexpr int64_t kMemoryCheck = 1u << 14;
   // Entries of the table of blocks that are free, at hand.
   static constexpr uint32_t kSpareBlocks = 64;
   uint32_t spare_blocks[kSpareBlocks];
@@ -121,11 +139,11 @@ class Thread {
  private:
   [[gnu::noinline]] ContextId FindContext(ContextTree& tree, uint64_t place) {
     const ContextId stack = StackNode(tree);
-    Remembered& entry = pages_->remembered[Hash(stack, place) % kRemembered];
-    if (entry.place != place || entry.caller != stack || entry.chain != chain) {
+    Remembered& entry = pages_->remembered[Hash(stack, place, chain) % kRemembered];
+    if (entry.place != place || entry.from != From(stack, chain)) {
       ContextId node = tree.Child(stack, place);
       if (chain != kNoContext) node = tree.Child(node, ContextTree::Under(chain));
-      entry = {.place = place, .caller = stack, .chain = chain, .node = node};
+      entry = {.place = place, .from = From(stack, chain), .node = node};
     }
     return entry.node;
   }

@@ -1,0 +1,61 @@
+#include "runtime/regions.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+
+#include "base/arch.h"
+#include "base/arena.h"
+
+namespace redflag::rt {
+
+void Regions::Start() {
+  entries_ = static_cast<uint32_t*>(MapPages((uint64_t{1} << (Shadow::kWindowBits - kShift)) * sizeof(uint32_t)));
+  can_own_ = arch::Syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+}
+
+void Regions::Join() {
+  local.regions = entries_;
+  local.owner = kOwnsNothing;
+  local.window = &places_[0].region;  // nobody looks there
+  if (!can_own_) return;
+  ScopedLock guard(lock_);
+  for (uint32_t i = 1; i < kOwners; ++i) {
+    if (places_[i].taken) continue;
+    places_[i].taken = true;
+    local.owner = static_cast<Owner>(i);
+    local.window = &places_[i].region;
+    return;
+  }
+}
+
+void Regions::Leave() {
+  if (local.owner == kOwnsNothing) return;
+  ScopedLock guard(lock_);
+  __atomic_store_n(local.window, 0, __ATOMIC_RELEASE);
+  places_[local.owner].taken = false;
+}
+
+void Regions::BeginProcess() {
+  for (uint32_t i = 0; i < kOwners; ++i) places_[i] = {.region = 0, .taken = i == local.owner};
+  if (can_own_) arch::Syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+}
+
+void Regions::Take(uint32_t index) {
+  uint32_t* entry = entries_ + index;
+  ScopedLock guard(lock_);
+  const uint32_t old = __atomic_load_n(entry, __ATOMIC_RELAXED);
+  const auto owner = static_cast<Owner>(old);
+  if (owner == local.owner || owner == kShared) return;
+  uint32_t changes = 0;
+  if (owner != kNobody) {
+    __atomic_store_n(entry, kMoving, __ATOMIC_SEQ_CST);
+    arch::Syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    AtomicMem::Wait wait;
+    while (__atomic_load_n(&places_[owner].region, __ATOMIC_ACQUIRE) == index + 1) wait.Once();
+    changes = (old >> 16) + 1;
+  }
+  const bool mine = local.owner != kOwnsNothing && changes < kMostChanges;
+  __atomic_store_n(entry, mine ? changes << 16 | local.owner : uint32_t{kShared}, __ATOMIC_RELEASE);
+}
+
+}  // namespace redflag::rt

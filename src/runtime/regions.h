@@ -1,0 +1,115 @@
+// Regions: which thread may change the cells of which 4 KB of the program's memory without saying so to others.
+//
+// An atomic instruction is half of what it takes to record an access. Most memory is used by one thread for a long time; its cells
+// need none as long as nobody else touches them. So every region has an owner:
+//
+//   nobody    not touched yet
+//   a thread  which changes cells by plain stores, inside a window (below)
+//   moving    changes its owner right now
+//   shared    by all: cells are changed by compare-and-exchange
+//
+// Window. A thread says, by plain stores, which region it is in, *then* looks whether that is its own, changes a cell, and says that it is
+// out. Whoever wants the region marks it as moving, makes every running thread pass a memory barrier (membarrier), and waits if the
+// owner is inside of this very region. Either the owner has seen the mark, or its window was seen: the same argument as
+// Dekker's, with both barriers on the side that comes rarely.
+//
+// The newcomer becomes the owner. A region that has changed hands kMostChanges times is shared for ever. Locked cells and cells with
+// a record are as before, whoever owns them: locks are taken by exchange. Without membarrier everything is shared.
+//
+// Locks: one, for all changes of owner. It is held while waiting for a window, in which nothing is waited for.
+#pragma once
+
+#include <cstdint>
+
+#include "base/mem.h"
+#include "runtime/local.h"
+#include "runtime/shadow.h"
+
+namespace redflag::rt {
+
+class Regions {
+ public:
+  using Owner = uint16_t;
+  static constexpr int kShift = 12;  // of addresses
+  static constexpr Owner kNobody = 0, kMoving = 0xfffd, kOwnsNothing = 0xfffe, kShared = 0xffff;
+  static constexpr uint32_t kMostChanges = 8;
+  static constexpr uint32_t kOwners = 1024;  // threads that can own something at one time, and one
+
+  void Start();
+
+  // For the calling thread: from now on it can own regions, if there is room for one more that can.
+  void Join();
+  void Leave();
+  // After a fork, in the child: there are no others, and none is in a window.
+  void BeginProcess();
+
+  static uint32_t IndexOf(uint64_t addr) { return static_cast<uint32_t>((addr & Shadow::kFold) >> kShift); }
+
+  // Is in the region of this address, for as long as it lives. If `is_owner` says so it may change cells as it likes; if `is_shared`,
+  // in ways that others do not disturb; otherwise not at all.
+  class Window {
+   public:
+    [[gnu::always_inline]] explicit Window(uint64_t addr) { Open(IndexOf(addr)); }
+    [[gnu::always_inline]] ~Window() { Close(); }
+    Window(const Window&) = delete;
+    Window& operator=(const Window&) = delete;
+    bool is_owner() const { return owner_ == local.owner; }
+    bool is_shared() const { return owner_ == kShared; }
+
+   protected:
+    [[gnu::always_inline]] void Open(uint32_t index) {
+      __atomic_store_n(local.window, index + 1, __ATOMIC_RELAXED);
+      __atomic_signal_fence(__ATOMIC_SEQ_CST);  // the other half is in Take()
+      owner_ = OwnerOf(local.regions, index);
+    }
+    [[gnu::always_inline]] static void Close() { __atomic_store_n(local.window, 0, __ATOMIC_RELEASE); }
+
+   private:
+    Owner owner_;
+  };
+
+  // The same, as the owner or of a shared region: takes it if it is not yet so. Nothing that others may have to wait for long may be
+  // done meanwhile.
+  class Stay : public Window {
+   public:
+    [[gnu::always_inline]] Stay(Regions& regions, uint64_t addr) : Window(addr) {
+      while (!is_owner() && !is_shared()) [[unlikely]] {
+        Close();
+        regions.Take(IndexOf(addr));
+        Open(IndexOf(addr));
+      }
+    }
+  };
+
+  static uint64_t EndOf(uint64_t addr) { return ((addr >> kShift) + 1) << kShift; }
+
+  // Calls visit(first, bytes, is_own) for the parts of [addr, addr + bytes), each in a Stay.
+  template <class Visitor>
+  void ForEach(uint64_t addr, uint64_t bytes, Visitor visit) {
+    for (uint64_t at = addr; at < addr + bytes;) {
+      const uint64_t end = EndOf(at) < addr + bytes ? EndOf(at) : addr + bytes;
+      const Stay stay(*this, at);
+      visit(at, end - at, stay.is_owner());
+      at = end;
+    }
+  }
+
+ private:
+  // An entry: the owner, and above how often that has changed.
+  static Owner OwnerOf(const uint32_t* entries, uint32_t index) {
+    return static_cast<Owner>(__atomic_load_n(entries + index, __ATOMIC_ACQUIRE));
+  }
+  [[gnu::noinline]] void Take(uint32_t index);
+
+  struct alignas(64) Place {
+    uint32_t region = 0;  // that the thread is in, from 1; 0: none
+    bool taken = false;
+  };
+
+  uint32_t* entries_ = nullptr;
+  bool can_own_ = false;
+  AtomicMem::Lock lock_;
+  Place places_[kOwners];
+};
+
+}  // namespace redflag::rt
