@@ -46,6 +46,20 @@ class PackedCell {
   static constexpr int kHandleShift = 4;
   static constexpr bool IsHandle(uint64_t read) { return read != 0 && read >> PackedAccess::kTimeShift == 0; }
 
+  // The words of a cell, as seen without its lock: whoever changes them says what they were (CompareExchange).
+  struct Words {
+    uint64_t write;
+    uint64_t read;
+    bool is_in_place() const { return write >> PackedAccess::kSlotShift != kLocked >> PackedAccess::kSlotShift; }
+  };
+  [[gnu::always_inline]] Words Load() const {
+    const uint64_t write = __atomic_load_n(&write_, __ATOMIC_ACQUIRE);
+    return {.write = write, .read = __atomic_load_n(&read_, __ATOMIC_ACQUIRE)};
+  }
+  bool CompareExchange(Words old, Words fresh) {
+    return arch::CompareExchangePair(&write_, old.write, old.read, fresh.write, fresh.read);
+  }
+
   bool has_record() const { return IsHandle(__atomic_load_n(&read_, __ATOMIC_RELAXED)); }
 
   // Did the thread that makes `access` record one that makes it redundant? Takes no lock; "no" proves nothing.
@@ -66,62 +80,39 @@ class PackedCell {
     return false;
   }
 
-  // The words of a cell, as seen without its lock: whoever changes them says what they were (CompareExchange).
-  struct Words {
-    uint64_t write;
-    uint64_t read;
-    bool is_in_place() const { return write >> PackedAccess::kSlotShift != kLocked >> PackedAccess::kSlotShift; }
-  };
-  [[gnu::always_inline]] Words Load() const {
-    const uint64_t write = __atomic_load_n(&write_, __ATOMIC_ACQUIRE);
-    return {.write = write, .read = __atomic_load_n(&read_, __ATOMIC_ACQUIRE)};
+  // The same, if that is to be seen at a glance.
+  [[gnu::always_inline]] bool CoversInPlace(PackedAccess access) const {
+    const Words words = Load();
+    return PackedAccess(words.read).Covers(access) || PackedAccess(words.write).Covers(access);
   }
-  // By whoever is the only one that can change the cell.
-  [[gnu::always_inline]] void Store(Words fresh) {
+
+  // Records `mine`, a plain access, in the usual case by far: there is no record, all that matters to it is this thread's or ordered before,
+  // and it takes the place of what its filter looks at. `is_alone`: nobody else can change the cell now. "no": nothing has changed.
+  template <AccessKind kKind, class Clock>
+  [[gnu::always_inline]] bool RecordsQuickly(const Clock& clock, PackedAccess mine, bool is_alone) {
+    const Words words = Load();
+    Words fresh = words;
+    if (!words.is_in_place() || !ReplaceQuickly<kKind>(clock, mine, fresh)) return false;
+    if (!is_alone) return CompareExchange(words, fresh);
     __atomic_store_n(&read_, fresh.read, __ATOMIC_RELAXED);
     __atomic_store_n(&write_, fresh.write, __ATOMIC_RELAXED);
-  }
-  bool CompareExchange(Words old, Words fresh) {
-    return arch::CompareExchangePair(&write_, old.write, old.read, fresh.write, fresh.read);
+    return true;
   }
 
-  // What becomes of `words` that are in place when `mine` comes, a plain access, in the usual case by far: all that matters to it is
-  // this thread's or ordered before, and it takes the place of what its filter looks at. "no": nothing has changed.
-  template <AccessKind kKind, class Clock>
-  [[gnu::always_inline]] static bool ReplaceQuickly(const Clock& clock, PackedAccess mine, Words& words) {
-    static_assert(kKind == AccessKind::kWrite || kKind == AccessKind::kRead);
-    const auto known = [&](PackedAccess entry) { return entry.SameSlot(mine) || Knows(clock, entry); };
-    const auto gives_way = [&](PackedAccess entry) {
-      return entry.word() == 0 || (Contains(mine.bytes(), entry.bytes()) && redflag::Covers(kKind, entry.kind()) && known(entry));
-    };
-    const PackedAccess write(words.write);
-    const PackedAccess read(words.read);
-    if constexpr (kKind == AccessKind::kWrite) {
-      if (gives_way(write) && (words.read == words.write || gives_way(read))) {
-        words.write = words.read = mine.word();
-        return true;
-      }
-      if (words.read != words.write || !write.SameAccess(mine)) return false;
-      words.write = words.read = words.write | mine.word();
-      return true;
-    } else {
-      if (words.write != 0 && !known(write)) return false;
-      if (words.read == words.write || gives_way(read)) {
-        words.read = mine.word();
-        return true;
-      }
-      if (!read.SameAccess(mine)) return false;
-      words.read |= mine.word();
-      return true;
-    }
+  // Begins anew, as Opened::Restart, by whoever is alone, if all of it does so and there is no record. "no": nothing has changed.
+  [[gnu::always_inline]] bool RestartsQuickly(ByteMask bytes, PackedAccess first) {
+    if (bytes != kAllBytes || !Load().is_in_place()) return false;
+    __atomic_store_n(&read_, first.word(), __ATOMIC_RELAXED);
+    __atomic_store_n(&write_, first.word(), __ATOMIC_RELAXED);
+    return true;
   }
 
-  // Does what there is to do for `mine` if it is one of the usual things. "no": nothing has changed.
+  // Does what there is to do for `mine` if it is one of the usual things; `is_alone` as above. "no": nothing has changed.
   template <class Clock, class Mix>
-  bool TakesShortcut(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
+  bool TakesShortcut(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix, bool is_alone) {
     for (;;) {
       const Words old = Load();
-      if (old.write == kSpilled) return TakesShortcutInRecord(arena, clock, mine, mix);
+      if (old.write == kSpilled) return TakesShortcutInRecord(arena, clock, mine, mix, is_alone);
       if (old.write == kLocked) {
         AwaitLock();
         continue;
@@ -159,7 +150,8 @@ class PackedCell {
 
   class Opened {
    public:
-    explicit Opened(PackedCell& cell) : cell_(cell), write_(cell.Lock()), read_(cell.read_) {}
+    explicit Opened(PackedCell& cell, bool is_alone = false)
+        : cell_(cell), write_(is_alone ? cell.write_ : cell.Lock()), read_(cell.read_) {}
     ~Opened() { cell_.Unlock(write_, read_); }
     Opened(const Opened&) = delete;
     Opened& operator=(const Opened&) = delete;
@@ -478,6 +470,36 @@ class PackedCell {
     return redflag::Covers(mine.kind(), entry.kind()) ? entry.With(entry.bytes() & ~mine.bytes()) : entry;
   }
 
+  template <AccessKind kKind, class Clock>
+  [[gnu::always_inline]] static bool ReplaceQuickly(const Clock& clock, PackedAccess mine, Words& words) {
+    static_assert(kKind == AccessKind::kWrite || kKind == AccessKind::kRead);
+    const auto known = [&](PackedAccess entry) { return entry.SameSlot(mine) || Knows(clock, entry); };
+    const auto gives_way = [&](PackedAccess entry) {
+      return entry.word() == 0 ||
+             (Contains(mine.bytes(), entry.bytes()) && redflag::Covers(kKind, entry.kind()) && known(entry));
+    };
+    const PackedAccess write(words.write);
+    const PackedAccess read(words.read);
+    const bool one = words.read == words.write;
+    if constexpr (kKind == AccessKind::kWrite) {
+      if (gives_way(write) && (one || gives_way(read))) {
+        words.write = words.read = mine.word();
+        return true;
+      }
+      if (!one || !write.SameAccess(mine)) return false;
+      words.write = words.read = words.write | mine.word();
+    } else {
+      if (words.write != 0 && !known(write)) return false;
+      if (one || gives_way(read)) {
+        words.read = mine.word();
+        return true;
+      }
+      if (!read.SameAccess(mine)) return false;
+      words.read |= mine.word();
+    }
+    return true;
+  }
+
   // `mine` takes the place of what it covers, or is made one with what the same thread did to other bytes at the same time, if that
   // leaves no more than two. "no", also if there is a race: nothing has changed.
   template <class Clock, class Mix>
@@ -512,9 +534,10 @@ class PackedCell {
   }
 
   template <class Clock, class Mix>
-  [[gnu::noinline]] bool TakesShortcutInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
-    if (mine.kind() != AccessKind::kWrite && Refresh(clock, mine)) return true;
-    Opened opened(*this);
+  [[gnu::noinline]] bool TakesShortcutInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix,
+                                               bool is_alone) {
+    if (!is_alone && mine.kind() != AccessKind::kWrite && Refresh(clock, mine)) return true;
+    Opened opened(*this, is_alone);
     return opened.is_spread() && opened.ReplaceInRecord(arena, clock, mine, mix);
   }
 

@@ -265,8 +265,8 @@ class Hb {
   // mix(old, fresh, bytes): a context that stands for `fresh` where these bytes are concerned, and else for `old`; kNoContext
   // if there is no such thing. With it, accesses of one time to different bytes are one to a cell that has little room.
   template <class Label, class Mix>
-  [[gnu::always_inline]] bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix) {
-    if (!cell.TakesShortcut(cell_arena_, t.clock, mine, mix)) return false;
+  [[gnu::always_inline]] bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix, bool is_alone) {
+    if (!cell.TakesShortcut(cell_arena_, t.clock, mine, mix, is_alone)) return false;
     Count(t, mine.kind());
     return true;
   }

@@ -91,5 +91,7 @@ void LeaveFunction();
 // How many calls are on the stack; and back to as many, for jumps.
 uint64_t CallDepth();
 void LeaveCallsTo(uint64_t depth);
+// The calling thread jumps, perhaps out of a signal handler: what that has interrupted is not taken up again.
+void JumpBegins();
 
 }  // namespace redflag::hooks

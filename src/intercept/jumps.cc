@@ -45,6 +45,7 @@ void Note(uintptr_t stack_pointer) {
 }
 
 void LeaveCalls(const void* buffer) {
+  hooks::JumpBegins();
   if (!hooks::Active()) return;
   Calls& calls = CurrentCalls();
   const uintptr_t stack_pointer = arch::StackPointerIn(buffer, real::_setjmp);

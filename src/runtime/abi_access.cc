@@ -80,7 +80,7 @@ template <AccessKind kKind, bool kIsLong>
   constexpr uint64_t kLongest = 24;
   if (kIsLong && Regions::IndexOf(addr) != Regions::IndexOf(addr + kLongest)) return false;
   const uint64_t label = t->now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift | Raw(context);
-  t->mode.inside = 1;  // signal handlers that come now are not watched
+  t->mode.inside = Thread::kInWindow;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   bool done = false;
   {
@@ -88,13 +88,9 @@ template <AccessKind kKind, bool kIsLong>
     Detector::Cell* cell = &CellOf(p);
     const auto record = [&](uint64_t bytes) __attribute__((always_inline)) {
       const PackedAccess mine(label | bytes << PackedAccess::kBytesShift);
-      const Words words = cell->Load();
-      if (kIsLong && (PackedAccess(words.read).Covers(mine) || PackedAccess(words.write).Covers(mine))) return true;
-      Words fresh = words;
-      if (!words.is_in_place() || !Detector::Cell::ReplaceQuickly<kKind>(t->state.clock, mine, fresh)) return false;
-      if (!window.is_owner()) return window.is_shared() && cell->CompareExchange(words, fresh);
-      cell->Store(fresh);
-      return true;
+      if (kIsLong && cell->CoversInPlace(mine)) return true;
+      return (window.is_owner() || window.is_shared()) &&
+             cell->RecordsQuickly<kKind>(t->state.clock, mine, window.is_owner());
     };
     if constexpr (kIsLong) {
       while (needed != 0 && record(needed & kBytesField)) {
@@ -178,18 +174,18 @@ using redflag::AccessKind;
 using namespace redflag::rt;  // NOLINT: this file is the outside of that namespace
 
 // Aligned.
-#define REDFLAG_ACCESS(name, size, is_write, kind)                                         \
-  REDFLAG_ABI void __tsan_##name##size(void* p) {                                          \
-    const uint64_t difference = DifferenceToTag<is_write>(p);                              \
-    if (size == 8 ? difference == 0 : IsHit(difference, AlignedOf<size>(p))) [[likely]]    \
-      return;                                                                              \
+#define REDFLAG_ACCESS(name, size, is_write, kind)                                                        \
+  REDFLAG_ABI void __tsan_##name##size(void* p) {                                                         \
+    const uint64_t difference = DifferenceToTag<is_write>(p);                                             \
+    if (size == 8 ? difference == 0 : IsHit(difference, AlignedOf<size>(p))) [[likely]]                   \
+      return;                                                                                             \
     REDFLAG_TAIL_CALL LookAgain<size, false, AccessKind::kind, AlignedAccess<size, AccessKind::kind>>(p); \
   }
-#define REDFLAG_ACCESSES(size)                   \
-  REDFLAG_ACCESS(read, size, false, kRead)           \
-  REDFLAG_ACCESS(write, size, true, kWrite)          \
-  REDFLAG_ACCESS(read_write, size, true, kWrite)     \
-  REDFLAG_ACCESS(volatile_read, size, false, kRead)  \
+#define REDFLAG_ACCESSES(size)                      \
+  REDFLAG_ACCESS(read, size, false, kRead)          \
+  REDFLAG_ACCESS(write, size, true, kWrite)         \
+  REDFLAG_ACCESS(read_write, size, true, kWrite)    \
+  REDFLAG_ACCESS(volatile_read, size, false, kRead) \
   REDFLAG_ACCESS(volatile_write, size, true, kWrite)
 REDFLAG_ACCESSES(1)
 REDFLAG_ACCESSES(2)
@@ -199,17 +195,17 @@ REDFLAG_ACCESSES(8)
 #undef REDFLAG_ACCESS
 
 // Anywhere: in one granule with luck, in two, in three. Those of 16 bytes are called unaligned or not as the program sees it.
-#define REDFLAG_ACCESS(name, size, is_write, kind)                                           \
-  REDFLAG_ABI void __tsan_##name##size(void* p) {                                            \
-    const uint64_t needed = NeededOf<size>(p);                                               \
-    if (needed <= kBytesField && IsHit(DifferenceToTag<is_write>(p), needed)) return;        \
-    REDFLAG_TAIL_CALL LookAgain<size, true, AccessKind::kind, SlowAccess<size, AccessKind::kind>>(p);   \
+#define REDFLAG_ACCESS(name, size, is_write, kind)                                                    \
+  REDFLAG_ABI void __tsan_##name##size(void* p) {                                                     \
+    const uint64_t needed = NeededOf<size>(p);                                                        \
+    if (needed <= kBytesField && IsHit(DifferenceToTag<is_write>(p), needed)) return;                 \
+    REDFLAG_TAIL_CALL LookAgain<size, true, AccessKind::kind, SlowAccess<size, AccessKind::kind>>(p); \
   }
-#define REDFLAG_ACCESSES(prefix, size)                   \
-  REDFLAG_ACCESS(prefix##read, size, false, kRead)           \
-  REDFLAG_ACCESS(prefix##write, size, true, kWrite)          \
-  REDFLAG_ACCESS(prefix##read_write, size, true, kWrite)     \
-  REDFLAG_ACCESS(prefix##volatile_read, size, false, kRead)  \
+#define REDFLAG_ACCESSES(prefix, size)                      \
+  REDFLAG_ACCESS(prefix##read, size, false, kRead)          \
+  REDFLAG_ACCESS(prefix##write, size, true, kWrite)         \
+  REDFLAG_ACCESS(prefix##read_write, size, true, kWrite)    \
+  REDFLAG_ACCESS(prefix##volatile_read, size, false, kRead) \
   REDFLAG_ACCESS(prefix##volatile_write, size, true, kWrite)
 REDFLAG_ACCESSES(unaligned_, 2)
 REDFLAG_ACCESSES(unaligned_, 4)

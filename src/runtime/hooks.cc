@@ -324,6 +324,10 @@ uint64_t CallDepth() {
   const Thread* thread = rt::local.thread;
   return thread == nullptr ? 0 : static_cast<uint64_t>(rt::local.top - thread->frames()) + thread->lost_frames;
 }
+void JumpBegins() {
+  Thread* thread = rt::local.thread;
+  if (thread != nullptr) thread->LeaveWindow();
+}
 void LeaveCallsTo(uint64_t depth) {
   Thread* thread = rt::local.thread;
   if (thread == nullptr || depth > CallDepth()) return;

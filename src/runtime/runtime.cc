@@ -242,15 +242,8 @@ uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextI
   while (addr < end) {
     auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(addr));
     const PackedAccess mine(label | uint64_t{Raw(MaskOf(Addr{addr}, end - addr))} << PackedAccess::kBytesShift);
-    const Detector::Cell::Words words = cell.Load();
-    if (!PackedAccess(IsWrite(kKind) ? words.write : words.read).Covers(mine)) {
-      Detector::Cell::Words fresh = words;
-      if (!words.is_in_place() || !Detector::Cell::ReplaceQuickly<kKind>(t.state.clock, mine, fresh)) break;
-      if (stay.is_owner()) {
-        cell.Store(fresh);
-      } else if (!cell.CompareExchange(words, fresh)) {
-        break;
-      }
+    if (!cell.CoversInPlace(mine)) {
+      if (!cell.RecordsQuickly<kKind>(t.state.clock, mine, stay.is_owner())) break;
       Detector::Count(t.state, kKind);
     }
     addr = (addr | (kGranule - 1)) + 1;
@@ -402,17 +395,13 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   // The allocation is the first write. Pages of large blocks that were never touched have no past, and need no first write to
   // end it.
   const auto stamp = detector_.OnLifetime(t.state, Addr{block}, bytes, AccessOrigin::kAlloc, context);
-  const uint64_t first_write = PackedAccess(stamp).word();
+  const PackedAccess first_write(stamp);
   shadow_.ForEachTouched(block, bytes, [&](uint64_t first, uint64_t count) {
     regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool is_own) {
       for (uint64_t at = begin; at < begin + size; at = (at | (kGranule - 1)) + 1) {
         auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
         const ByteMask here = MaskOf(Addr{at}, begin + size - at);
-        if (is_own && here == kAllBytes && cell.Load().is_in_place()) {
-          cell.Store({.write = first_write, .read = first_write});
-        } else {
-          detector_.Revive(cell, here, stamp);
-        }
+        if (!is_own || !cell.RestartsQuickly(here, first_write)) detector_.Revive(cell, here, stamp);
       }
     });
   });

@@ -213,7 +213,7 @@ class Runtime {
     bool done;
     {
       const Regions::Stay stay(regions_, granule);
-      done = detector_.TakesShortcut(t.state, cell, PackedAccess(anywhere.word() | Raw(context)), mix);
+      done = detector_.TakesShortcut(t.state, cell, PackedAccess(anywhere.word() | Raw(context)), mix, stay.is_owner());
     }
     if (!done) [[unlikely]]
       ExamineCell(t, granule, bytes, kind, context, addr, size);

@@ -105,25 +105,33 @@ class Thread {
   }
 
   Detector::Thread state;
-  uint64_t now = 0;                            // slot and time, where PackedAccess has them
-  Vector<HeldAt, AtomicMem> locks;             // in order of acquisition
-  ContextId chain = kNoContext;                // of all of them
-  uint32_t lost_frames = 0;                    // calls below the limit of `frames`
+  uint64_t now = 0;                 // slot and time, where PackedAccess has them
+  Vector<HeldAt, AtomicMem> locks;  // in order of acquisition
+  ContextId chain = kNoContext;     // of all of them
+  uint32_t lost_frames = 0;         // calls below the limit of `frames`
   // What keeps an access from being recorded at once: together, so that one look tells that there is none of it.
   struct Mode {
-    uint8_t inside = 0;            // in the runtime: signal handlers that come now are not watched
-    bool locks_to_log = false;     // are those that are held now not yet in the slot's log?
-    uint16_t ignore = 0;           // accesses are not watched
-    uint16_t ignore_reads = 0;     // the same of reads
-    uint16_t ignore_writes = 0;    // and of writes
+    uint8_t inside =
+        0;  // in the runtime: signal handlers that come now are not watched; kInWindow: and it holds nothing
+    bool locks_to_log = false;   // are those that are held now not yet in the slot's log?
+    uint16_t ignore = 0;         // accesses are not watched
+    uint16_t ignore_reads = 0;   // the same of reads
+    uint16_t ignore_writes = 0;  // and of writes
   } mode;
+  static constexpr uint8_t kInWindow = 2;
+  // A signal handler that came while the thread was in a window will not return there.
+  void LeaveWindow() {
+    if (mode.inside != kInWindow) return;
+    __atomic_store_n(local.window, 0, __ATOMIC_RELEASE);
+    mode.inside = 0;
+  }
   // Is there nothing but what concerns the other kind of access?
   bool IsOrdinary(AccessKind kind) const {
     uint64_t word;
     __builtin_memcpy(&word, &mode, sizeof word);
     return (IsWrite(kind) ? word & ~(uint64_t{0xffff} << 32) : word << 16) == 0;
   }
-  int ignore_sync = 0;                         // nothing that the thread does orders anything
+  int ignore_sync = 0;                        // nothing that the thread does orders anything
   int64_t until_memory_check = kMemoryCheck;  // accesses to go
   RaceRecord record;
   struct Fiber* fiber = nullptr;  // its handle, once somebody asked for it (abi_fiber.cc)

@@ -16,12 +16,19 @@ class HbWithShortcuts : public Hb<PlainMem, PackedCell> {
  public:
   ByteMask OnAccess(Thread& t, Cell& cell, const Access& access, RaceRecord& record) {
     const PackedAccess mine(t.clock.epoch(), access.kind, access.bytes, access.context);
-    if (cell.Covers(mine)) return kNoBytes;
+    if (cell.CoversInPlace(mine) || cell.Covers(mine)) return kNoBytes;
+    is_alone_ = !is_alone_;
+    if (access.kind == AccessKind::kRead && cell.RecordsQuickly<AccessKind::kRead>(t.clock, mine, is_alone_)) {
+      return kNoBytes;
+    }
+    if (access.kind == AccessKind::kWrite && cell.RecordsQuickly<AccessKind::kWrite>(t.clock, mine, is_alone_)) {
+      return kNoBytes;
+    }
     const auto mix = [this](ContextId old, ContextId fresh, ByteMask bytes) {
       mixed_.push_back({.old = old, .fresh = fresh, .bytes = bytes});
       return ContextId{kFirstMixed + static_cast<uint32_t>(mixed_.size()) - 1};
     };
-    if (TakesShortcut(t, cell, mine, mix)) return kNoBytes;
+    if (TakesShortcut(t, cell, mine, mix, is_alone_)) return kNoBytes;
     const ByteMask raced = Hb::OnAccess(t, cell, access, record);
     if (Any(raced)) TakeApart(record);
     return raced;
@@ -56,6 +63,7 @@ class HbWithShortcuts : public Hb<PlainMem, PackedCell> {
   }
 
   std::vector<Mixed> mixed_;
+  bool is_alone_ = false;  // both ways of recording, in turn
 };
 
 }  // namespace

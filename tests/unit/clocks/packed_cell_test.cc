@@ -38,11 +38,13 @@ class PackedCellTest : public testing::Test {
   void Record(const HistoryEntry& entry) { Cell::Opened(cell_).Record(arena_, kKnowsAll, entry); }
   void RecordConcurrent(const HistoryEntry& entry) { Cell::Opened(cell_).Record(arena_, kKnowsNothing, entry); }
   bool Shortcut(KnowsUpTo clock, const HistoryEntry& entry) {
-    return cell_.TakesShortcut(arena_, clock, PackedAccess(entry),
-                               [this](ContextId old, ContextId fresh, ByteMask bytes) {
-                                 mixed_ = {Raw(old), Raw(fresh), Raw(bytes)};
-                                 return ContextId{99};
-                               });
+    return cell_.TakesShortcut(
+        arena_, clock, PackedAccess(entry),
+        [this](ContextId old, ContextId fresh, ByteMask bytes) {
+          mixed_ = {Raw(old), Raw(fresh), Raw(bytes)};
+          return ContextId{99};
+        },
+        false);
   }
   int Races(const HistoryEntry& entry) {
     int races = 0;
@@ -181,7 +183,7 @@ TEST(PackedCellConcurrentTest, SimultaneousAccessesNeitherInventNorHideARace) {
     const auto touch = [&](Detector::Thread& t, Detector::Cell& cell, AccessKind kind) {
       RaceRecord record;
       const PackedAccess mine(t.clock.epoch(), kind, kAllBytes, ContextId{1});
-      if (hb.TakesShortcut(t, cell, mine, no_mix)) return;
+      if (hb.TakesShortcut(t, cell, mine, no_mix, false)) return;
       const Access access{.bytes = kAllBytes, .kind = kind, .context = ContextId{1}};
       if (Any(hb.OnAccess(t, cell, access, record))) ++races;
     };
@@ -217,7 +219,8 @@ TEST(PackedCellConcurrentTest, SimultaneousAccessesNeitherInventNorHideARace) {
   const auto write_all = [&](Detector::Thread& t) {
     for (auto& cell : cells) {
       RaceRecord record;
-      if (hb.TakesShortcut(t, cell, PackedAccess(t.clock.epoch(), AccessKind::kWrite, kAllBytes, ContextId{2}), no_mix))
+      if (hb.TakesShortcut(t, cell, PackedAccess(t.clock.epoch(), AccessKind::kWrite, kAllBytes, ContextId{2}), no_mix,
+                           false))
         continue;
       if (Any(hb.OnAccess(t, cell, {.bytes = kAllBytes, .kind = AccessKind::kWrite, .context = ContextId{2}}, record)))
         ++races;

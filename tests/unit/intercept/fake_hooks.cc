@@ -219,6 +219,7 @@ void EnterFunction(Pc pc) {
 }
 void LeaveFunction() { Append("LeaveFunction", fake::entered[--fake::entered_depth % fake::kEntered], nullptr); }
 uint64_t CallDepth() { return fake::entered_depth; }
+void JumpBegins() {}
 void LeaveCallsTo(uint64_t depth) {
   Append("LeaveCallsTo", 0, nullptr, int64_t(depth) - int64_t(fake::entered_depth));
   fake::entered_depth = depth;
