@@ -123,15 +123,24 @@ template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
 
 // What an access comes to that the first filter does not know.
 template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
-[[gnu::noinline]] void LookAgain(void* p) {
+[[gnu::always_inline]] inline void LookAgain(void* p) {
   if constexpr (kIsLong) {
     const auto* at = static_cast<char*>(p);
-    uint64_t needed = NeededOf<kSize>(p);
-    for (; needed != 0; needed >>= 8, at += 8) {
-      const uint64_t here = needed & kBytesField;
-      if (!IsHit(DifferenceToTag<IsWrite(kKind)>(at), here) && !IsHitAgain<IsWrite(kKind)>(at, here)) break;
+    const auto is_known = [&](int granule, uint64_t here) {
+      const char* there = at + granule * 8;
+      return IsHit(DifferenceToTag<IsWrite(kKind)>(there), here) || IsHitAgain<IsWrite(kKind)>(there, here);
+    };
+    if (kSize == 16 && reinterpret_cast<uint64_t>(p) % 8 == 0) {
+      if (is_known(0, kBytesField) && is_known(1, kBytesField)) return;
+    } else {
+      uint64_t needed = NeededOf<kSize>(p);
+      int granule = 0;
+      while (needed != 0 && is_known(granule, needed & kBytesField)) {
+        needed >>= 8;
+        ++granule;
+      }
+      if (needed == 0) return;
     }
-    if (needed == 0) return;
   } else {
     if (IsHitAgain<IsWrite(kKind)>(p, AlignedOf<kSize>(p))) return;
   }

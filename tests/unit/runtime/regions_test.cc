@@ -82,6 +82,7 @@ TEST_F(RegionsTest, ThreadsWithoutANumberShare) {
   std::atomic<uint32_t> ready = 0;
   std::atomic<uint32_t> owners = 0;
   constexpr uint32_t kThreads = Regions::kOwners + 8;
+  threads.reserve(kThreads);
   for (uint32_t i = 0; i < kThreads; ++i) {
     threads.push_back(Run([&, i] {
       const bool owns = Regions::Stay(*regions_, i * kBytes).is_owner();
@@ -102,6 +103,7 @@ TEST_F(RegionsTest, OwnersAreAlone) {
   std::vector<uint64_t> counts(kRegions);
   std::vector<std::thread> threads;
   std::atomic<uint64_t> owned = 0;
+  threads.reserve(kThreads);
   for (int thread = 0; thread < kThreads; ++thread) {
     threads.push_back(Run([&, thread] {
       uint64_t random = static_cast<uint64_t>(thread) + 1;
