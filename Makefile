@@ -92,7 +92,7 @@ test-release: build-release
 test-slow: ctest-slow fuzz ## Run the slow tests: a million random traces, mutations, fuzzing
 
 .PHONY: ctest-slow
-ctest-slow: build-release
+ctest-slow: build-release build-cross
 	$(call heading,slow tests)
 	@ctest --test-dir build/release -L slow -C Slow --output-on-failure --no-tests=error
 

@@ -19,7 +19,12 @@ namespace redflag::rt {
 
 class Shadow {
  public:
+#ifdef REDFLAG_SMALL_WINDOW
+  // For emulators, which pay for each page that is reserved and put a program's memory in one place.
+  static constexpr int kWindowBits = 34;
+#else
   static constexpr int kWindowBits = 44;
+#endif
   static constexpr uint64_t kFold = ((uint64_t{1} << kWindowBits) - 1) & ~uint64_t{7};
 
   // Reserves the regions. False if the system has no room for them (a limit on address space): `why` says what was tried.

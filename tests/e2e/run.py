@@ -4,6 +4,7 @@
   run.py --redflag build/release/bin/redflag                     everything: 3 compilers x 2 levels
   run.py --redflag build/release/bin/redflag --rotate            each program once, the combination chosen by its name
   run.py --redflag ... --only mutex_ --compilers g++-12 --opts O2
+  run.py --redflag ... --cross build/cross                       the other architecture: cross compilers, and qemu-user
 
 Comments of a program:
   // RACE(name)                   on the two lines that race, or on the one that races with itself; a line may have several
@@ -24,7 +25,8 @@ Marks in a library's source count for the programs that name it.
 Each side of a report is the innermost frame in a file of the program: a race inside a header of the standard library is
 one on the line that called it. Reports are compared as a set of unordered pairs of file:line.
 
-known.txt lists what fails today: `program [compiler] [level]: reason`. Such a run may not pass unnoticed.
+known.txt lists what fails today: `program [compiler] [level]: reason`. Such a run may not pass unnoticed. known-cross.txt does the
+same for --cross, where an emulator is in between: programs are not run that it cannot run.
 """
 
 import argparse
@@ -44,6 +46,7 @@ import threading
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMPILERS = ("g++-12", "clang++-14", "clang++-19")
+OTHER = {"x86_64": "aarch64", "aarch64": "x86_64"}.get(os.uname().machine, "")
 LEVELS = ("O0", "O2")
 BUILD_SECONDS = 300
 RUN_SECONDS = 300
@@ -208,14 +211,25 @@ class Builder:
         self.lock = threading.Lock()
         self.locks = {}
 
+    def compilation(self, is_c, compiler):
+        """-> the command that compiles and links, and the environment."""
+        environment = os.environ | {"REDFLAG_CC" if is_c else "REDFLAG_CXX": compiler}
+        return [str(self.redflag), "cc" if is_c else "c++"], environment
+
+    def execution(self, binary, arguments, report, alone):
+        """-> the command that runs a program, and what it needs in its environment. `alone`: without `redflag run`."""
+        if alone:
+            return [str(binary), *arguments], {"REDFLAG_JSON": str(report)}
+        return [str(self.redflag), "run", "--json", str(report), str(binary), *arguments], {}
+
     def compile(self, source, compiler, level, std, flags, libraries=(), shared=False):
         """-> path of the program or library; raises CalledProcessError with the compiler's words."""
         is_c = source.suffix == ".c"
         if is_c:
             name, dash, version = compiler.partition("-")
             compiler = C_COMPILER.get(name, "cc") + dash + version
-        command = [str(self.redflag), "cc" if is_c else "c++", f"-std={std or ('gnu11' if is_c else 'c++17')}", "-g", f"-{level}",
-                   "-Wall", "-Wextra", *flags, str(source)]
+        command, environment = self.compilation(is_c, compiler)
+        command += [f"-std={std or ('gnu11' if is_c else 'c++17')}", "-g", f"-{level}", "-Wall", "-Wextra", *flags, str(source)]
         if shared:
             command += ["-shared", "-fPIC"]
         for library in libraries:
@@ -228,13 +242,33 @@ class Builder:
         with own:
             if not out.exists():
                 new = out.with_name(f"{out.name}.{os.getpid()}.new")
-                environment = os.environ | {"REDFLAG_CC" if is_c else "REDFLAG_CXX": compiler}
                 subprocess.run(command + ["-o", str(new), "-pthread"], env=environment, check=True, timeout=BUILD_SECONDS,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
                 for old in self.folder.glob(stem + "?" * len(key) + suffix):
                     old.unlink()
                 new.rename(out)
         return out
+
+
+class CrossBuilder(Builder):
+    """The same for the other architecture: its compilers, the runtime with a small window, and an emulator to run it."""
+
+    def __init__(self, redflag, folder, tree):
+        self.runtime = tree / "lib" / "redflag" / "small"
+        super().__init__(redflag, folder)
+        library = self.runtime / "libredflag_rt.so"
+        self.base += hashlib.sha256(library.read_bytes()).hexdigest()
+
+    def compilation(self, is_c, compiler):
+        triple = f"{OTHER}-linux-gnu"
+        name, _, version = compiler.partition("-")
+        own = [compiler, f"--target={triple}"] if name.startswith("clang") else [f"{triple}-{compiler}"]
+        # Not -fsanitize=thread where it is linked: that would ask for the compiler's own runtime.
+        return [str(HERE / "cross-cc"), str(self.runtime), *own], dict(os.environ)
+
+    def execution(self, binary, arguments, report, alone):
+        command = [f"qemu-{OTHER}", "-L", f"/usr/{OTHER}-linux-gnu", str(binary), *arguments]
+        return command, {"REDFLAG_JSON": str(report), "REDFLAG_COMMAND": str(self.redflag)}
 
 
 def run_one(program, builder, compiler, level, keep):
@@ -251,11 +285,9 @@ def run_one(program, builder, compiler, level, keep):
         return [f"the compiler took more than {BUILD_SECONDS} s"]
     report = binary.with_name(f"{binary.name}.{os.getpid()}.json")
     report.unlink(missing_ok=True)
-    command = ["timeout", str(RUN_SECONDS), str(builder.redflag), "run", "--json", str(report), str(binary), *map(str, plugins)]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("REDFLAG_")}
-    if program.values("STATUS"):
-        command = command[:2] + command[command.index(str(binary)):]
-        environment["REDFLAG_JSON"] = str(report)
+    command, more = builder.execution(binary, [str(plugin) for plugin in plugins], report, bool(program.values("STATUS")))
+    command = ["timeout", str(RUN_SECONDS), *command]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("REDFLAG_")} | more
     if options := ":".join(program.values("OPTIONS")):
         environment["REDFLAG_OPTIONS"] = options.replace("{here}", str(HERE))
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -307,6 +339,7 @@ def main():
     parser.add_argument("--opts", default=",".join(LEVELS))
     parser.add_argument("--only", action="append", help="programs whose name contains this; may be given again")
     parser.add_argument("--rotate", action="store_true", help="each program with one compiler and level, chosen by its name")
+    parser.add_argument("--cross", type=pathlib.Path, metavar="TREE", help="the other architecture, whose build this is")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", action="store_true", help="leave the reports in the build folder")
     parser.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build" / "e2e")
@@ -316,12 +349,16 @@ def main():
     if arguments.only:
         programs = [program for program in programs if any(part in program.name for part in arguments.only)]
     compilers = arguments.compilers.split(",")
-    missing = [compiler for compiler in compilers if shutil.which(compiler) is None]
+    prefix = f"{OTHER}-linux-gnu-" if arguments.cross else ""
+    missing = [compiler for compiler in compilers if shutil.which(compiler if "clang" in compiler else prefix + compiler) is None]
     if missing:
         print(f"run.py: not installed, left out: {', '.join(missing)}", file=sys.stderr)
         compilers = [compiler for compiler in compilers if compiler not in missing]
-    known = read_known(HERE / "known.txt")
-    builder = Builder(arguments.redflag.resolve(), arguments.build.resolve())
+    known = read_known(HERE / ("known-cross.txt" if arguments.cross else "known.txt"))
+    if arguments.cross:
+        builder = CrossBuilder(arguments.redflag.resolve(), arguments.build.resolve() / "cross", arguments.cross.resolve())
+    else:
+        builder = Builder(arguments.redflag.resolve(), arguments.build.resolve())
 
     counts = collections.Counter()
     for program in programs:
