@@ -126,7 +126,7 @@ template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::always_inline]] inline void LookAgain(void* p) {
   if constexpr (kIsLong) {
     const auto* at = static_cast<char*>(p);
-    const auto is_known = [&](int granule, uint64_t here) {
+    const auto is_known = [&](uint64_t granule, uint64_t here) {
       const char* there = at + granule * 8;
       return IsHit(DifferenceToTag<IsWrite(kKind)>(there), here) || IsHitAgain<IsWrite(kKind)>(there, here);
     };
@@ -134,7 +134,7 @@ template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
       if (is_known(0, kBytesField) && is_known(1, kBytesField)) return;
     } else {
       uint64_t needed = NeededOf<kSize>(p);
-      int granule = 0;
+      uint64_t granule = 0;
       while (needed != 0 && is_known(granule, needed & kBytesField)) {
         needed >>= 8;
         ++granule;
