@@ -81,7 +81,7 @@ class Arena {
   struct FreeBlock {
     FreeBlock* next;
   };
-  struct alignas(kMinBlock) Region {
+  struct alignas(64) Region {  // blocks of 32 bytes and more are aligned to 32, if an arena has no smaller ones
     Region* next;
     size_t bytes;
   };

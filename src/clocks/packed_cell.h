@@ -30,7 +30,7 @@
 namespace redflag {
 
 template <class Mem>
-class PackedCell {
+class alignas(16) PackedCell {  // both words are compared and exchanged as one
   struct Overflow;
 
  public:
@@ -39,12 +39,14 @@ class PackedCell {
   static constexpr uint64_t kTimes = PackedAccess::kMaxTime;
   static constexpr bool kKeepsLocks = false;
 
-  // Where a thread's access is kept in a record, if the place is free: offset in bytes, so that the access path of the runtime
-  // finds it with one addition. Threads whose slots are 7 apart share a place, and the second is found by searching.
-  static constexpr uint64_t HomeOffset(Slot slot) { return kWordsOffset + uint64_t{Raw(slot)} % kFirstCapacity * 8; }
-  // What the word `read` is if the cell has a record: its address, shifted; times are never 0, so that it is no access.
+  // Where a thread's access is kept in a record that is not small, if the place is free: offset in bytes, so that the access path of
+  // the runtime finds it with one addition. Threads whose slots are 7 apart share a place, and the second is found by searching.
+  static constexpr uint64_t HomeOffset(Slot slot) { return kWordsOffset + uint64_t{Raw(slot)} % kHomes * 8; }
+  // What the word `read` is if the cell has a record: its address, shifted, and whether it is small; times are never 0, so that it is
+  // no access.
   static constexpr int kHandleShift = 4;
   static constexpr bool IsHandle(uint64_t read) { return read != 0 && read >> PackedAccess::kTimeShift == 0; }
+  static constexpr bool IsSmall(uint64_t handle) { return (handle & kSmall) != 0; }
 
   // The words of a cell, as seen without its lock: whoever changes them says what they were (CompareExchange).
   struct Words {
@@ -72,7 +74,6 @@ class PackedCell {
     // thread's unless it was recorded here.
     const Overflow* record = RecordOf(__atomic_load_n(&read_, __ATOMIC_ACQUIRE));
     if (record == nullptr) return false;
-    if (PackedAccess(Word(record, Raw(access.slot()) % kFirstCapacity)).Covers(access)) return true;
     const uint32_t capacity = CapacityOf(record);
     for (uint32_t i = 0; i < capacity; ++i) {
       if (PackedAccess(Word(record, i)).Covers(access)) return true;
@@ -133,7 +134,7 @@ class PackedCell {
     const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_ACQUIRE);
     Overflow* record = RecordOf(handle);  // of this cell, or of another by now
     if (record == nullptr || Any(record->racy)) return false;
-    uint64_t* home = &record->words[Raw(mine.slot()) % kFirstCapacity];
+    uint64_t* home = &record->words[HomeOf(IsSmall(handle) ? kFirstCapacity : kHomes, mine.slot())];
     const PackedAccess old(__atomic_load_n(home, __ATOMIC_RELAXED));
     if (old.slot() != mine.slot() || !Any(old.bytes()) || !Contains(mine.bytes(), old.bytes()) ||
         !redflag::Covers(mine.kind(), old.kind())) {
@@ -169,7 +170,7 @@ class PackedCell {
     bool ReplaceInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
       Overflow* in = record();
       if (in->capacity > kQuickCapacity || Any(in->racy)) return false;
-      const uint32_t home = Raw(mine.slot()) % kFirstCapacity;
+      const uint32_t home = HomeOf(in->capacity, mine.slot());
       uint32_t used = 0;
       uint32_t room = 0;
       uint32_t same = 0;  // by this thread, now
@@ -361,7 +362,7 @@ class PackedCell {
 
     void InsertIntoRecord(Arena<Mem>& arena, PackedAccess mine) {
       auto* in = record();
-      const uint32_t home = Raw(mine.slot()) % kFirstCapacity;
+      const uint32_t home = HomeOf(in->capacity, mine.slot());
       uint32_t free = Word(in, home) == 0 ? home : in->capacity;
       for (uint32_t i = 0; i < in->capacity; ++i) {
         const PackedAccess entry(Word(in, i));
@@ -372,19 +373,15 @@ class PackedCell {
           return;
         }
       }
-      if (free == in->capacity) in = Grow(arena);
+      if (free == in->capacity) return Place(Grow(arena), mine.word());
       SetWord(in, free, mine.word());
     }
 
     void Spill(Arena<Mem>& arena) {
       if (is_spread()) return;
       auto* fresh = NewRecord(arena, kFirstCapacity);
-      if (write_ != 0) SetWord(fresh, Raw(PackedAccess(write_).slot()) % kFirstCapacity, write_);
-      if (read_ != 0 && read_ != write_) {
-        uint32_t place = Raw(PackedAccess(read_).slot()) % kFirstCapacity;
-        if (fresh->words[place] != 0) place = (place + 1) % kFirstCapacity;
-        SetWord(fresh, place, read_);
-      }
+      if (write_ != 0) Place(fresh, write_);
+      if (read_ != 0 && read_ != write_) Place(fresh, read_);
       read_ = Handle(fresh);
       write_ = kSpilled;
     }
@@ -393,10 +390,17 @@ class PackedCell {
       auto* old = record();
       auto* fresh = NewRecord(arena, old->capacity * 2 + 1);
       fresh->racy = old->racy;
-      for (uint32_t i = 0; i < old->capacity; ++i) SetWord(fresh, i, Word(old, i));
+      for (uint32_t i = 0; i < old->capacity; ++i) Place(fresh, Word(old, i));
       FreeRecord(arena, old);
       read_ = Handle(fresh);
       return fresh;
+    }
+
+    // Puts an access into a record that has room: at home, or somewhere.
+    static void Place(Overflow* record, uint64_t word) {
+      uint32_t place = HomeOf(record->capacity, PackedAccess(word).slot());
+      while (Word(record, place) != 0) place = (place + 1) % record->capacity;
+      SetWord(record, place, word);
     }
 
     // Back in place, if what is left fits and no byte is racy.
@@ -428,21 +432,28 @@ class PackedCell {
   static constexpr uint64_t kLocked = ~uint64_t{0} & ~(uint64_t{0xff} << PackedAccess::kBytesShift);
   static constexpr uint64_t kSpilled = kLocked ^ 1;
 
-  // 64 bytes, then twice as many, and so on. Never unmapped while the detector lives.
-  static constexpr uint32_t kFirstCapacity = 7;
+  // 32 bytes, then twice as many, and so on. Never unmapped while the detector lives.
+  static constexpr uint32_t kFirstCapacity = 3;
   static constexpr uint32_t kQuickCapacity = 31;  // up to here it pays to look at all
+  static constexpr uint32_t kHomes = 7;
   struct Overflow {
     uint32_t capacity;
     ByteMask racy;
     uint64_t words[kFirstCapacity];  // as many as `capacity` says
   };
-  static_assert(sizeof(Overflow) == 64);
+  static_assert(sizeof(Overflow) == 32);
   static constexpr uint64_t kWordsOffset = 8;
+  static constexpr uint32_t HomeOf(uint32_t capacity, Slot slot) {
+    return Raw(slot) % (capacity == kFirstCapacity ? kFirstCapacity : kHomes);
+  }
 
-  // The word `read` while `write` is kSpilled.
-  static uint64_t Handle(const Overflow* record) { return reinterpret_cast<uint64_t>(record) >> kHandleShift; }
+  // The word `read` while `write` is kSpilled. Records are aligned to 32 bytes, and the lowest bit of what is left of their address is free.
+  static constexpr uint64_t kSmall = 1;
+  static uint64_t Handle(const Overflow* record) {
+    return reinterpret_cast<uint64_t>(record) >> kHandleShift | (record->capacity == kFirstCapacity ? kSmall : 0);
+  }
   static Overflow* RecordOf(uint64_t handle) {
-    return IsHandle(handle) ? reinterpret_cast<Overflow*>(handle << kHandleShift) : nullptr;
+    return IsHandle(handle) ? reinterpret_cast<Overflow*>((handle & ~kSmall) << kHandleShift) : nullptr;
   }
 
   static Overflow* NewRecord(Arena<Mem>& arena, uint32_t capacity) {

@@ -59,6 +59,7 @@ template <bool kIsWrite>
   uint64_t& seen = local.seen[SeenIndex(addr, kIsWrite)];
   const uint64_t wanted = SeenWord(addr, local.now, kIsWrite);
   if (IsHit(seen ^ wanted, needed)) return true;
+  if (Detector::Cell::IsSmall(words.read)) return false;
   const auto* record = reinterpret_cast<const char*>(words.read << Detector::Cell::kHandleShift);
   const auto* home = reinterpret_cast<const uint64_t*>(record + local.home);
   const uint64_t found = difference(__atomic_load_n(home, __ATOMIC_RELAXED));

@@ -111,7 +111,7 @@ class ContextTree {
   uint64_t lost() const { return __atomic_load_n(&lost_, __ATOMIC_RELAXED); }
 
  private:
-  static constexpr uint64_t kBuckets = uint64_t{1} << 20;
+  static constexpr uint64_t kBuckets = uint64_t{1} << 18;
 
   struct Node {
     uint64_t place;
