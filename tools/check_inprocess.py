@@ -3,6 +3,9 @@
 
   tools/check_inprocess.py ARCHIVE...           static libraries (or objects) that are linked together
   tools/check_inprocess.py --nm NM ARCHIVE...   with another nm, for another architecture: aarch64-linux-gnu-nm
+  tools/check_inprocess.py --interposing OBJECT...
+                                                objects of a library that takes the place of memcpy and its like: these they
+                                                must not need, because it would be a call of the library's own interceptors
   tools/check_inprocess.py --self-test          compile code that breaks each rule and see that it is caught
                                                 (--cxx COMPILER: with which compiler)
 
@@ -102,9 +105,16 @@ def violations(nm, archives):
     return found
 
 
-def check(nm, archives):
+def calls_of_interceptors(nm, objects):
+    names = re.compile(r"mem(cpy|move|set|cmp)")
+    return [f"{symbol.place()}: needs {symbol.name}: base/builtins.h has to come first"
+            for path in objects for symbol in read_symbols(nm, path)
+            if symbol.kind in UNDEFINED and names.fullmatch(symbol.name)]  # fmt: skip
+
+
+def check(nm, archives, judge):
     try:
-        found = violations(nm, archives)
+        found = judge(nm, archives)
     except CannotJudge as error:
         print(f"check_inprocess: {error}", file=sys.stderr)
         return 2
@@ -168,7 +178,9 @@ def self_test(nm, cxx):
         (top / "text.a").write_text("not an archive\n", encoding="utf-8")
         subprocess.run(["ar", "cr", str(top / "empty.a")], check=True)
         nothing = archive("nothing.a", "extern int x;")
+        clears = archive("clears.a", "void Clear(char* p, unsigned long n) { __builtin_memset(p, 0, n); }")
         for arguments, wanted in [
+            (["--interposing", has], 0), (["--interposing", clears], 1),
             ([has], 0), ([needs], 1), ([top / "text.a"], 2), ([top / "empty.a"], 2), ([nothing], 2),
             ([has, top / "absent.a"], 2), (["--nm", "no-such-nm", has], 2),
         ]:
@@ -186,6 +198,7 @@ def main():
     parser.add_argument("archives", metavar="ARCHIVE", type=pathlib.Path, nargs="*")
     parser.add_argument("--nm", default="nm")
     parser.add_argument("--cxx", default=os.environ.get("CXX"))
+    parser.add_argument("--interposing", action="store_true")
     parser.add_argument("--self-test", action="store_true")
     args = parser.parse_args()
     if args.self_test:
@@ -196,7 +209,7 @@ def main():
         return self_test(args.nm, cxx)
     if not args.archives:
         parser.error("no ARCHIVE given")
-    return check(args.nm, args.archives)
+    return check(args.nm, args.archives, calls_of_interceptors if args.interposing else violations)
 
 
 if __name__ == "__main__":
