@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import os
 import pathlib
@@ -112,8 +113,8 @@ def judged(task: Task, output: Output, resolver: judge.Resolver) -> Record:
 class Progress:
     """One line that is rewritten on a terminal, a line now and then elsewhere."""
 
-    def __init__(self, total: int) -> None:
-        self._total, self._done = total, 0
+    def __init__(self, total: int, doing: str) -> None:
+        self._total, self._done, self._doing = total, 0, doing
         self._start = self._said = time.monotonic()
         self._terminal = sys.stderr.isatty()
 
@@ -121,7 +122,7 @@ class Progress:
         self._done += 1
         now = time.monotonic()
         left = (now - self._start) / self._done * (self._total - self._done)
-        line = f"quality: {self._done}/{self._total}, about {left / 60:.0f} min left, {what}"
+        line = f"quality: {self._doing} {self._done}/{self._total}, about {left / 60:.0f} min left, {what}"
         if self._terminal:
             print(f"\r{line[:118]:<118}", end="", file=sys.stderr, flush=True)
         elif now - self._said >= _REPORT_EVERY:
@@ -151,10 +152,30 @@ class Session:
     def run(self) -> None:
         """Does what the ledger does not have yet."""
         left = [task for task in self.tasks if task.key not in self._ledger]
-        progress = Progress(len(left))
+        self._build(left)
+        progress = Progress(len(left), "run")
         for task in left:
             self._run(task)
             progress.step(f"{task.program.name} under {task.tool.name}")
+        progress.end()
+
+    def _build(self, tasks: Sequence[Task]) -> None:
+        """Before the first run: on all cores, and so that nothing else goes on beside the runs."""
+        wanted = {(task.program.name, task.tool.toolchain.name): task for task in tasks}
+        progress = Progress(len(wanted), "built")
+
+        def build(task: Task) -> BuildError | None:
+            try:
+                self._builder.binary(task.program, task.tool.toolchain)
+            except BuildError as error:
+                return error
+            return None
+
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for place, error in zip(wanted, pool.map(build, wanted.values()), strict=True):
+                if error is not None:
+                    self._unbuilt[place] = str(error)
+                progress.step(" with ".join(place))
         progress.end()
 
     def _run(self, task: Task) -> None:
