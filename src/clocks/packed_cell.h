@@ -13,7 +13,11 @@
 // Refresh. A thread that reads shared data again and again, each time after having released something, finds its own word of
 // the record out of date. It replaces that without the lock of the cell, and looks afterwards at whoever might have missed it.
 //
-// Invariant and rules are those of AccessHistory. All-zero memory is an empty cell. Lock: `write` is exchanged for kLocked.
+// Recording. A cell without a record is changed without its lock, by compare-and-exchange of both words; or by two stores of
+// whoever is alone (`is_alone`: nobody else can change the cell now; runtime/regions.h sees to that). Everything else takes the lock: `write`
+// is exchanged for kLocked. Who is alone need not.
+//
+// Invariant and rules are those of AccessHistory. All-zero memory is an empty cell.
 #pragma once
 
 #include <cstddef>
@@ -95,16 +99,14 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     Words fresh = words;
     if (!words.is_in_place() || !ReplaceQuickly<kKind>(clock, mine, fresh)) return false;
     if (!is_alone) return CompareExchange(words, fresh);
-    __atomic_store_n(&read_, fresh.read, __ATOMIC_RELAXED);
-    __atomic_store_n(&write_, fresh.write, __ATOMIC_RELAXED);
+    Store(fresh);
     return true;
   }
 
   // Begins anew, as Opened::Restart, by whoever is alone, if all of it does so and there is no record. "no": nothing has changed.
   [[gnu::always_inline]] bool RestartsQuickly(ByteMask bytes, PackedAccess first) {
     if (bytes != kAllBytes || !Load().is_in_place()) return false;
-    __atomic_store_n(&read_, first.word(), __ATOMIC_RELAXED);
-    __atomic_store_n(&write_, first.word(), __ATOMIC_RELAXED);
+    Store({.write = first.word(), .read = first.word()});
     return true;
   }
 
@@ -164,8 +166,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       Forget(bytes);
     }
 
-    // As ReplaceInPlace, in a record, where the thread has a place of its own. A record that only its writer has been in since its last
-    // write goes back. "no": what `mine` covers may be gone, nothing else has changed.
+    // As ReplaceInPlace, in a record, where the thread has a place of its own. A record of this thread alone goes back if two words do. "no": what `mine` covers may be gone, nothing else has changed.
     template <class Clock, class Mix>
     bool ReplaceInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
       Overflow* in = record();
@@ -583,6 +584,10 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return entry.ConflictsWith(access) && !Knows(clock, entry);
   }
 
+  [[gnu::always_inline]] void Store(Words fresh) {
+    __atomic_store_n(&read_, fresh.read, __ATOMIC_RELAXED);
+    __atomic_store_n(&write_, fresh.write, __ATOMIC_RELAXED);
+  }
   uint64_t Lock() {
     uint64_t word = __atomic_exchange_n(&write_, kLocked, __ATOMIC_SEQ_CST);
     if (word == kLocked) [[unlikely]]

@@ -1,11 +1,11 @@
 #include "runtime/fork_gate.h"
 
-#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <time.h>
 
 #include "base/arch.h"
 #include "base/mem.h"
+#include "runtime/fence.h"
 #include "runtime/thread.h"
 
 namespace redflag::rt {
@@ -22,11 +22,6 @@ void WaitUntil(Condition condition) {
     timespec wait = {.tv_sec = 0, .tv_nsec = 100'000};
     arch::Syscall(SYS_nanosleep, reinterpret_cast<int64_t>(&wait), 0);
   }
-}
-
-void FenceEverybody() {
-  arch::Syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-  arch::Syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
 }  // namespace
@@ -67,6 +62,7 @@ void ForkGate::Close(Thread& t) {
     Thread* nobody = nullptr;
     return __atomic_compare_exchange_n(&owner_, &nobody, &t, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
   });
+  PrepareFences();
   FenceEverybody();
   WaitUntil([&] {
     if (__atomic_load_n(&passages, __ATOMIC_SEQ_CST) != 0) return false;

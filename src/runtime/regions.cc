@@ -1,16 +1,13 @@
 #include "runtime/regions.h"
 
-#include <linux/membarrier.h>
-#include <sys/syscall.h>
-
-#include "base/arch.h"
 #include "base/arena.h"
+#include "runtime/fence.h"
 
 namespace redflag::rt {
 
 void Regions::Start() {
   entries_ = static_cast<uint32_t*>(MapPages((uint64_t{1} << (Shadow::kWindowBits - kShift)) * sizeof(uint32_t)));
-  can_own_ = arch::Syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  can_own_ = PrepareFences();
 }
 
 void Regions::Join() {
@@ -37,7 +34,7 @@ void Regions::Leave() {
 
 void Regions::BeginProcess() {
   for (uint32_t i = 0; i < kOwners; ++i) places_[i] = {.region = 0, .taken = i == local.owner};
-  if (can_own_) arch::Syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
+  if (can_own_) PrepareFences();
 }
 
 void Regions::Take(uint32_t index) {
@@ -49,7 +46,7 @@ void Regions::Take(uint32_t index) {
   uint32_t changes = 0;
   if (owner != kNobody) {
     __atomic_store_n(entry, kMoving, __ATOMIC_SEQ_CST);
-    arch::Syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    FenceEverybody();
     AtomicMem::Wait wait;
     while (__atomic_load_n(&places_[owner].region, __ATOMIC_ACQUIRE) == index + 1) wait.Once();
     changes = (old >> 16) + 1;

@@ -111,14 +111,13 @@ class Thread {
   uint32_t lost_frames = 0;         // calls below the limit of `frames`
   // What keeps an access from being recorded at once: together, so that one look tells that there is none of it.
   struct Mode {
-    uint8_t inside =
-        0;  // in the runtime: signal handlers that come now are not watched; kInWindow: and it holds nothing
+    uint8_t inside = 0;          // in the runtime: signal handlers that come now are not watched
     bool locks_to_log = false;   // are those that are held now not yet in the slot's log?
     uint16_t ignore = 0;         // accesses are not watched
     uint16_t ignore_reads = 0;   // the same of reads
     uint16_t ignore_writes = 0;  // and of writes
   } mode;
-  static constexpr uint8_t kInWindow = 2;
+  static constexpr uint8_t kInWindow = 2;  // of `inside`: in a window of regions.h, and holds no lock
   // A signal handler that came while the thread was in a window will not return there.
   void LeaveWindow() {
     if (mode.inside != kInWindow) return;

@@ -26,7 +26,7 @@ Each side of a report is the innermost frame in a file of the program: a race in
 one on the line that called it. Reports are compared as a set of unordered pairs of file:line.
 
 known.txt lists what fails today: `program [compiler] [level]: reason`. Such a run may not pass unnoticed. known-cross.txt does the
-same for --cross, where an emulator is in between: programs are not run that it cannot run.
+same for --cross, where an emulator is in between.
 """
 
 import argparse
