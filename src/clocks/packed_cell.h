@@ -2,7 +2,7 @@
 // argued in docs/shadow.md.
 //
 // A cell has two remembered accesses (packed_access.h) in place, `write` and `read`. What does not fit (more than two accesses that
-// matter, racy bytes) goes to a record of words in an arena of its own, and `write` says so. The locks held at an access are not
+// matter, racy bytes) goes to a record (packed_record.h), and `write` says so. The locks held at an access are not
 // kept: the context leads to them (runtime/lock_log.h).
 //
 // Filter. The word `read` is all that a read needs to look at, and `write` all that a write needs: a write that is remembered
@@ -29,28 +29,18 @@
 #include "clocks/epoch.h"
 #include "clocks/history_entry.h"
 #include "clocks/packed_access.h"
+#include "clocks/packed_record.h"
 #include "events/access.h"
 
 namespace redflag {
 
 template <class Mem>
 class alignas(16) PackedCell {  // both words are compared and exchanged as one
-  struct Overflow;
-
  public:
   enum class Finding : uint8_t { kRedundant, kRaces, kNew };  // as of AccessHistory
   static constexpr uint32_t kSlots = PackedAccess::kMaxSlots;
   static constexpr uint64_t kTimes = PackedAccess::kMaxTime;
   static constexpr bool kKeepsLocks = false;
-
-  // Where a thread's access is kept in a record that is not small, if the place is free: offset in bytes, so that the access path of
-  // the runtime finds it with one addition. Threads whose slots are 7 apart share a place, and the second is found by searching.
-  static constexpr uint64_t HomeOffset(Slot slot) { return kWordsOffset + uint64_t{Raw(slot)} % kHomes * 8; }
-  // What the word `read` is if the cell has a record: its address, shifted, and whether it is small; times are never 0, so that it is
-  // no access.
-  static constexpr int kHandleShift = 4;
-  static constexpr bool IsHandle(uint64_t read) { return read != 0 && read >> PackedAccess::kTimeShift == 0; }
-  static constexpr bool IsSmall(uint64_t handle) { return (handle & kSmall) != 0; }
 
   // The words of a cell, as seen without its lock: whoever changes them says what they were (CompareExchange).
   struct Words {
@@ -66,7 +56,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return arch::CompareExchangePair(&write_, old.write, old.read, fresh.write, fresh.read);
   }
 
-  bool has_record() const { return IsHandle(__atomic_load_n(&read_, __ATOMIC_RELAXED)); }
+  bool has_record() const { return PackedRecord::IsHandle(__atomic_load_n(&read_, __ATOMIC_RELAXED)); }
 
   // Did the thread that makes `access` record one that makes it redundant? Takes no lock; "no" proves nothing.
   bool Covers(PackedAccess access) const {
@@ -76,11 +66,11 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     if (write != kSpilled) return PackedAccess(write).Covers(access);
     // The record may be given back and used for another cell meanwhile; it stays readable, and no word in it is this
     // thread's unless it was recorded here.
-    const Overflow* record = RecordOf(__atomic_load_n(&read_, __ATOMIC_ACQUIRE));
+    const PackedRecord* record = PackedRecord::Of(__atomic_load_n(&read_, __ATOMIC_ACQUIRE));
     if (record == nullptr) return false;
-    const uint32_t capacity = CapacityOf(record);
+    const uint32_t capacity = record->CapacityNow();
     for (uint32_t i = 0; i < capacity; ++i) {
-      if (PackedAccess(Word(record, i)).Covers(access)) return true;
+      if (PackedAccess(record->Word(i)).Covers(access)) return true;
     }
     return false;
   }
@@ -134,9 +124,9 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   template <class Clock>
   bool Refresh(const Clock& clock, PackedAccess mine) {
     const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_ACQUIRE);
-    Overflow* record = RecordOf(handle);  // of this cell, or of another by now
+    PackedRecord* record = PackedRecord::Of(handle);  // of this cell, or of another by now
     if (record == nullptr || Any(record->racy)) return false;
-    uint64_t* home = &record->words[HomeOf(IsSmall(handle) ? kFirstCapacity : kHomes, mine.slot())];
+    uint64_t* home = &record->words[PackedRecord::HomeOf(PackedRecord::IsSmall(handle), mine.slot())];
     const PackedAccess old(__atomic_load_n(home, __ATOMIC_RELAXED));
     if (old.slot() != mine.slot() || !Any(old.bytes()) || !Contains(mine.bytes(), old.bytes()) ||
         !redflag::Covers(mine.kind(), old.kind())) {
@@ -169,23 +159,23 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     // As ReplaceInPlace, in a record, where the thread has a place of its own. A record of this thread alone goes back if two words do. "no": what `mine` covers may be gone, nothing else has changed.
     template <class Clock, class Mix>
     bool ReplaceInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
-      Overflow* in = record();
+      PackedRecord* in = record();
       if (in->capacity > kQuickCapacity || Any(in->racy)) return false;
-      const uint32_t home = HomeOf(in->capacity, mine.slot());
+      const uint32_t home = in->HomeOf(mine.slot());
       uint32_t used = 0;
       uint32_t room = 0;
       uint32_t same = 0;  // by this thread, now
       bool shared = false;
       bool races = false;
       for (uint32_t i = 0; i < in->capacity; ++i) {
-        const PackedAccess entry(Word(in, i));
+        const PackedAccess entry(in->Word(i));
         if (entry.Covers(mine)) return true;
         if (entry.word() != 0) {
           used |= 1u << i;
           shared |= entry.slot() != mine.slot();
         }
         const PackedAccess left = LeftOf(clock, entry, mine, races);
-        if (left.word() != entry.word()) SetWord(in, i, left.word());
+        if (left.word() != entry.word()) in->Set(i, left.word());
         if (left.word() == 0) {
           room |= 1u << i;
         } else if (left.SameMoment(mine)) {
@@ -196,16 +186,16 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       PackedAccess fresh = mine;
       for (; same != 0; same &= same - 1) {
         const auto i = static_cast<uint32_t>(__builtin_ctz(same));
-        const PackedAccess both = PackedAccess(Word(in, i)).And(fresh, mix);
+        const PackedAccess both = PackedAccess(in->Word(i)).And(fresh, mix);
         if (both.word() == 0) continue;
         fresh = both;
-        SetWord(in, i, 0);
+        in->Set(i, 0);
         room |= 1u << i;
       }
       const uint32_t kept = used & ~room;
       if (!shared && (kept & (kept - 1)) == 0) {
-        const uint64_t other = kept == 0 ? 0 : Word(in, static_cast<uint32_t>(__builtin_ctz(kept)));
-        FreeRecord(arena, in);
+        const uint64_t other = kept == 0 ? 0 : in->Word(static_cast<uint32_t>(__builtin_ctz(kept)));
+        in->Free(arena);
         const bool is_write = IsWrite(mine.kind());
         write_ = is_write ? fresh.word() : other;
         read_ = is_write && other != 0 ? other : fresh.word();
@@ -215,12 +205,12 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       if ((room >> home & 1) == 0) {
         if (room == 0) return false;
         place = static_cast<uint32_t>(__builtin_ctz(room));
-        if (const PackedAccess there(Word(in, home)); there.slot() == mine.slot()) {
-          SetWord(in, place, there.word());  // it makes room: the latest is looked for at home
+        if (const PackedAccess there(in->Word(home)); there.slot() == mine.slot()) {
+          in->Set(place, there.word());  // it makes room: the latest is looked for at home
           place = home;
         }
       }
-      SetWord(in, place, fresh.word());
+      in->Set(place, fresh.word());
       return true;
     }
 
@@ -284,7 +274,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     }
 
    private:
-    Overflow* record() const { return RecordOf(read_); }
+    PackedRecord* record() const { return PackedRecord::Of(read_); }
 
     // Calls visit(access) for each until it answers false.
     template <class Visitor>
@@ -296,7 +286,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       }
       const auto* from = record();
       for (uint32_t i = 0; i < from->capacity; ++i) {
-        const uint64_t word = Word(from, i);
+        const uint64_t word = from->Word(i);
         if (word != 0 && !visit(PackedAccess(word))) return;
       }
     }
@@ -312,9 +302,9 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       }
       auto* in = record();
       for (uint32_t i = 0; i < in->capacity; ++i) {
-        const uint64_t word = Word(in, i);
+        const uint64_t word = in->Word(i);
         if (word == 0) continue;
-        if (const uint64_t changed = change(PackedAccess(word)).word(); changed != word) SetWord(in, i, changed);
+        if (const uint64_t changed = change(PackedAccess(word)).word(); changed != word) in->Set(i, changed);
       }
     }
 
@@ -363,45 +353,38 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
 
     void InsertIntoRecord(Arena<Mem>& arena, PackedAccess mine) {
       auto* in = record();
-      const uint32_t home = HomeOf(in->capacity, mine.slot());
-      uint32_t free = Word(in, home) == 0 ? home : in->capacity;
+      const uint32_t home = in->HomeOf(mine.slot());
+      uint32_t free = in->Word(home) == 0 ? home : in->capacity;
       for (uint32_t i = 0; i < in->capacity; ++i) {
-        const PackedAccess entry(Word(in, i));
+        const PackedAccess entry(in->Word(i));
         if (entry.word() == 0) {
           if (free == in->capacity) free = i;
         } else if (entry.SameAccess(mine)) {
-          SetWord(in, i, mine.With(mine.bytes() | entry.bytes()).word());
+          in->Set(i, mine.With(mine.bytes() | entry.bytes()).word());
           return;
         }
       }
-      if (free == in->capacity) return Place(Grow(arena), mine.word());
-      SetWord(in, free, mine.word());
+      if (free == in->capacity) return Grow(arena)->Place(mine.word());
+      in->Set(free, mine.word());
     }
 
     void Spill(Arena<Mem>& arena) {
       if (is_spread()) return;
-      auto* fresh = NewRecord(arena, kFirstCapacity);
-      if (write_ != 0) Place(fresh, write_);
-      if (read_ != 0 && read_ != write_) Place(fresh, read_);
-      read_ = Handle(fresh);
+      auto* fresh = PackedRecord::New(arena, PackedRecord::kFirstCapacity);
+      if (write_ != 0) fresh->Place(write_);
+      if (read_ != 0 && read_ != write_) fresh->Place(read_);
+      read_ = fresh->Handle();
       write_ = kSpilled;
     }
 
-    Overflow* Grow(Arena<Mem>& arena) {
+    PackedRecord* Grow(Arena<Mem>& arena) {
       auto* old = record();
-      auto* fresh = NewRecord(arena, old->capacity * 2 + 1);
+      auto* fresh = PackedRecord::New(arena, old->capacity * 2 + 1);
       fresh->racy = old->racy;
-      for (uint32_t i = 0; i < old->capacity; ++i) Place(fresh, Word(old, i));
-      FreeRecord(arena, old);
-      read_ = Handle(fresh);
+      for (uint32_t i = 0; i < old->capacity; ++i) fresh->Place(old->Word(i));
+      old->Free(arena);
+      read_ = fresh->Handle();
       return fresh;
-    }
-
-    // Puts an access into a record that has room: at home, or somewhere.
-    static void Place(Overflow* record, uint64_t word) {
-      uint32_t place = HomeOf(record->capacity, PackedAccess(word).slot());
-      while (Word(record, place) != 0) place = (place + 1) % record->capacity;
-      SetWord(record, place, word);
     }
 
     // Back in place, if what is left fits and no byte is racy.
@@ -410,13 +393,13 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       uint64_t left[2] = {};
       uint32_t count = 0;
       for (uint32_t i = 0; i < old->capacity; ++i) {
-        const uint64_t word = Word(old, i);
+        const uint64_t word = old->Word(i);
         if (word == 0) continue;
         if (count == 2) return;
         left[count++] = word;
       }
       if (Any(old->racy)) return;
-      FreeRecord(arena, old);
+      old->Free(arena);
       write_ = left[0];
       read_ = count == 2 ? left[1] : left[0];
     }
@@ -433,43 +416,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   static constexpr uint64_t kLocked = ~uint64_t{0} & ~(uint64_t{0xff} << PackedAccess::kBytesShift);
   static constexpr uint64_t kSpilled = kLocked ^ 1;
 
-  // 32 bytes, then twice as many, and so on. Never unmapped while the detector lives.
-  static constexpr uint32_t kFirstCapacity = 3;
-  static constexpr uint32_t kQuickCapacity = 31;  // up to here it pays to look at all
-  static constexpr uint32_t kHomes = 7;
-  struct Overflow {
-    uint32_t capacity;
-    ByteMask racy;
-    uint64_t words[kFirstCapacity];  // as many as `capacity` says
-  };
-  static_assert(sizeof(Overflow) == 32);
-  static constexpr uint64_t kWordsOffset = 8;
-  static constexpr uint32_t HomeOf(uint32_t capacity, Slot slot) {
-    return Raw(slot) % (capacity == kFirstCapacity ? kFirstCapacity : kHomes);
-  }
-
-  // The word `read` while `write` is kSpilled. Records are aligned to 32 bytes, and the lowest bit of what is left of their address is free.
-  static constexpr uint64_t kSmall = 1;
-  static uint64_t Handle(const Overflow* record) {
-    return reinterpret_cast<uint64_t>(record) >> kHandleShift | (record->capacity == kFirstCapacity ? kSmall : 0);
-  }
-  static Overflow* RecordOf(uint64_t handle) {
-    return IsHandle(handle) ? reinterpret_cast<Overflow*>((handle & ~kSmall) << kHandleShift) : nullptr;
-  }
-
-  static Overflow* NewRecord(Arena<Mem>& arena, uint32_t capacity) {
-    auto* record = static_cast<Overflow*>(arena.Allocate((capacity + 1) * sizeof(uint64_t)));
-    for (uint32_t i = 0; i < capacity; ++i) SetWord(record, i, 0);
-    record->racy = kNoBytes;
-    __atomic_store_n(&record->capacity, capacity, __ATOMIC_RELEASE);
-    return record;
-  }
-  static void FreeRecord(Arena<Mem>& arena, Overflow* record) {
-    arena.Free(record, (record->capacity + 1) * sizeof(uint64_t));
-  }
-  static void SetWord(Overflow* record, uint32_t index, uint64_t word) {
-    __atomic_store_n(&record->words[index], word, __ATOMIC_RELAXED);
-  }
+  static constexpr uint32_t kQuickCapacity = 31;  // of a record: up to here it pays to look at all
 
   // What is left of a remembered access when another one has come: what that covers goes.
   template <class Clock>
@@ -553,28 +500,18 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return opened.is_spread() && opened.ReplaceInRecord(arena, clock, mine, mix);
   }
 
-  static uint64_t Word(const Overflow* record, uint32_t index) {
-    return __atomic_load_n(&record->words[index], __ATOMIC_RELAXED);
-  }
   static bool Exchange(uint64_t* place, PackedAccess old, PackedAccess fresh) {
     uint64_t expected = old.word();
     return __atomic_compare_exchange_n(place, &expected, fresh.word(), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
   }
   template <class Clock>
-  static bool RacesInRecord(const Clock& clock, const Overflow* record, PackedAccess mine) {
-    const uint32_t capacity = CapacityOf(record);
+  static bool RacesInRecord(const Clock& clock, const PackedRecord* record, PackedAccess mine) {
+    const uint32_t capacity = record->CapacityNow();
     for (uint32_t i = 0; i < capacity; ++i) {
-      if (const uint64_t word = Word(record, i); word != 0 && RacesWith(clock, PackedAccess(word), mine)) return true;
+      if (const uint64_t word = record->Word(i); word != 0 && RacesWith(clock, PackedAccess(word), mine)) return true;
     }
     return false;
   }
-  // Without the lock of the cell, when the record may be given back at any moment. Its memory is used for records of this size
-  // only, or is in a list of free ones, by an address, which is even.
-  static uint32_t CapacityOf(const Overflow* record) {
-    const uint32_t capacity = __atomic_load_n(&record->capacity, __ATOMIC_RELAXED);
-    return capacity % 2 != 0 ? capacity : 0;
-  }
-
   template <class Clock>
   [[gnu::always_inline]] static bool Knows(const Clock& clock, PackedAccess entry) {
     return clock.Knows(entry.slot(), entry.time());

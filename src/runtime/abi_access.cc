@@ -54,13 +54,13 @@ template <bool kIsWrite>
     word >>= PackedAccess::kBytesShift;
     return (kIsWrite ? word : word | kWriteBit) ^ local.tag;
   };
-  if (!Detector::Cell::IsHandle(words.read)) return IsHit(difference(kIsWrite ? words.read : words.write), needed);
+  if (!PackedRecord::IsHandle(words.read)) return IsHit(difference(kIsWrite ? words.read : words.write), needed);
   const auto addr = reinterpret_cast<uint64_t>(p);
   uint64_t& seen = local.seen[SeenIndex(addr, kIsWrite)];
   const uint64_t wanted = SeenWord(addr, local.now, kIsWrite);
   if (IsHit(seen ^ wanted, needed)) return true;
-  if (Detector::Cell::IsSmall(words.read)) return false;
-  const auto* record = reinterpret_cast<const char*>(words.read << Detector::Cell::kHandleShift);
+  if (PackedRecord::IsSmall(words.read)) return false;
+  const auto* record = reinterpret_cast<const char*>(words.read << PackedRecord::kHandleShift);
   const auto* home = reinterpret_cast<const uint64_t*>(record + local.home);
   const uint64_t found = difference(__atomic_load_n(home, __ATOMIC_RELAXED));
   if (!IsHit(found, needed)) return false;

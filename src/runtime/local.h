@@ -28,7 +28,7 @@ struct Local {
   Frame* top;      // one past the innermost frame
   Frame* limit;    // there is no room from here on
   Thread* thread;  // null: not known yet
-  uint64_t home;   // of the thread's slot in records (PackedCell::HomeOffset)
+  uint64_t home;   // of the thread's slot in records (PackedRecord::HomeOffset)
   uint64_t now;    // the time, and all bytes: what a word of `seen` ends with for an access that need not be looked at
   uint64_t* seen;  // data with records that this thread has used (SeenWord)
   uint32_t* regions;  // who owns which memory (regions.h)

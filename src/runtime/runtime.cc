@@ -209,7 +209,7 @@ void Runtime::Retag(Thread& t) {
   t.now = PackedAccess(t.state.clock.epoch(), AccessKind{}, kNoBytes, kNoContext).word();
   local.tag = TagOf(t.state.clock.epoch());
   local.now = NowOf(t.state.clock.epoch());
-  local.home = Detector::Cell::HomeOffset(SlotOf(t.state.clock.epoch()));
+  local.home = PackedRecord::HomeOffset(SlotOf(t.state.clock.epoch()));
 }
 
 // ---- Accesses ----

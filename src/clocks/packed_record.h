@@ -1,0 +1,85 @@
+// PackedRecord: the accesses to one granule that do not fit into its cell (packed_cell.h), as words in an arena of their own; 32 bytes
+// with room for 3 words, then 64 with 7, and so on.
+//
+// Home. A thread's latest access stands at a place that its slot says, unless another thread's does: so the access path of the runtime
+// finds it with one addition.
+//
+// Changed under the lock of the cell, or by whoever is alone with it; the words also by their own thread (PackedCell::Refresh). Read by
+// anybody at any time: memory of a record is never unmapped while the detector lives, and serves records of one size only.
+#pragma once
+
+#include <cstdint>
+
+#include "base/arena.h"
+#include "base/ids.h"
+#include "clocks/packed_access.h"
+#include "events/access.h"
+
+namespace redflag {
+
+struct PackedRecord {
+  static constexpr uint32_t kFirstCapacity = 3;
+  static constexpr uint32_t kHomes =
+      7;  // of records that are not of the first size; threads whose slots are so far apart share one
+
+  uint32_t capacity;
+  ByteMask racy;
+  uint64_t words[kFirstCapacity];  // as many as `capacity` says
+
+  template <class Mem>
+  static PackedRecord* New(Arena<Mem>& arena, uint32_t capacity) {
+    auto* record = static_cast<PackedRecord*>(arena.Allocate((capacity + 1) * sizeof(uint64_t)));
+    for (uint32_t i = 0; i < capacity; ++i) record->Set(i, 0);
+    record->racy = kNoBytes;
+    __atomic_store_n(&record->capacity, capacity, __ATOMIC_RELEASE);
+    return record;
+  }
+  template <class Mem>
+  void Free(Arena<Mem>& arena) {
+    arena.Free(this, (capacity + 1) * sizeof(uint64_t));
+  }
+
+  uint64_t Word(uint32_t index) const { return __atomic_load_n(&words[index], __ATOMIC_RELAXED); }
+  void Set(uint32_t index, uint64_t word) { __atomic_store_n(&words[index], word, __ATOMIC_RELAXED); }
+
+  static constexpr uint32_t HomeOf(bool is_small, Slot slot) {
+    return Raw(slot) % (is_small ? kFirstCapacity : kHomes);
+  }
+  uint32_t HomeOf(Slot slot) const { return HomeOf(capacity == kFirstCapacity, slot); }
+  // In bytes, of a record that is not small.
+  static constexpr uint64_t HomeOffset(Slot slot) { return kWordsOffset + HomeOf(false, slot) * sizeof(uint64_t); }
+
+  // Puts an access where there is room: at home, or somewhere.
+  void Place(uint64_t word) {
+    uint32_t place = HomeOf(PackedAccess(word).slot());
+    while (Word(place) != 0) place = (place + 1) % capacity;
+    Set(place, word);
+  }
+
+  // What a cell has in the place of an access: the address, shifted, and in the bit that is free because records are aligned to 32 bytes,
+  // whether it is small. Times are never 0, so that it is no access.
+  static constexpr int kHandleShift = 4;
+  static constexpr bool IsHandle(uint64_t word) { return word != 0 && word >> PackedAccess::kTimeShift == 0; }
+  static constexpr bool IsSmall(uint64_t handle) { return (handle & kSmall) != 0; }
+  uint64_t Handle() const {
+    return reinterpret_cast<uint64_t>(this) >> kHandleShift | (capacity == kFirstCapacity ? kSmall : 0);
+  }
+  // Null if it is no handle.
+  static PackedRecord* Of(uint64_t handle) {
+    return IsHandle(handle) ? reinterpret_cast<PackedRecord*>((handle & ~kSmall) << kHandleShift) : nullptr;
+  }
+
+  // For who reads without the lock, when the record may be given back at any moment: then its memory is another record of this size, or in
+  // a list of free ones, by an address, which is even. Then there is nothing to look at.
+  uint32_t CapacityNow() const {
+    const uint32_t now = __atomic_load_n(&capacity, __ATOMIC_RELAXED);
+    return now % 2 != 0 ? now : 0;
+  }
+
+ private:
+  static constexpr uint64_t kSmall = 1;
+  static constexpr uint64_t kWordsOffset = 8;
+};
+static_assert(sizeof(PackedRecord) == 32);
+
+}  // namespace redflag
