@@ -112,6 +112,10 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       }
       Words fresh = old;
       if (!ReplaceInPlace(clock, mine, mix, fresh)) return false;
+      if (is_alone) {
+        Store(fresh);
+        return true;
+      }
       if (CompareExchange(old, fresh)) return true;
     }
   }
@@ -166,6 +170,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       uint32_t room = 0;
       uint32_t same = 0;  // by this thread, now
       bool shared = false;
+      bool others = false;  // have something left
       bool races = false;
       for (uint32_t i = 0; i < in->capacity; ++i) {
         const PackedAccess entry(in->Word(i));
@@ -180,6 +185,8 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
           room |= 1u << i;
         } else if (left.SameMoment(mine)) {
           same |= 1u << i;
+        } else {
+          others |= left.slot() != mine.slot();
         }
       }
       if (races) return false;
@@ -210,7 +217,39 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
           place = home;
         }
       }
+      in->owner = others ? PackedRecord::kSeveral : static_cast<uint16_t>(Raw(mine.slot()));
       in->Set(place, fresh.word());
+      return true;
+    }
+
+    // In a record of the thread's own nothing can race: what `mine` covers goes, and it takes a place that is free. "no": what it covers may be
+    // gone, nothing else has changed; there is no room, or so much that the record is not needed any more.
+    bool ReplaceOwn(PackedAccess mine) {
+      if (!is_spread() || !record()->IsOwn(mine.slot())) return false;
+      PackedRecord* in = record();
+      const uint64_t other_kinds = ~mine.word() & PackedAccess::kKindField;
+      const uint64_t other_bytes = ~(mine.word() & PackedAccess::kBytesField);
+      const uint32_t none = in->capacity;
+      uint32_t room = none;
+      uint32_t same = none;  // differs in its bytes only
+      uint32_t kept = 0;
+      for (uint32_t i = none; i-- > 0;) {  // branches here would be guesses
+        const uint64_t word = in->Word(i);
+        uint64_t left = (word & other_kinds) == 0 ? word & other_bytes : word;
+        left = (left & PackedAccess::kBytesField) == 0 ? 0 : left;
+        in->Set(i, left);
+        room = left == 0 ? i : room;
+        same = PackedAccess(left).SameAccess(mine) ? i : same;
+        kept += left != 0 ? 1 : 0;
+      }
+      if (same != none) {
+        in->Set(same, in->Word(same) | mine.word());
+        return true;
+      }
+      if (room == none || kept == 0) return false;
+      const uint32_t home = in->HomeOf(mine.slot());
+      if (const uint64_t before = in->Word(home); before != 0) in->Set(room, before);
+      in->Set(home, mine.word());
       return true;
     }
 
@@ -365,6 +404,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
         }
       }
       if (free == in->capacity) return Grow(arena)->Place(mine.word());
+      in->Admit(mine.slot());
       in->Set(free, mine.word());
     }
 
@@ -381,7 +421,9 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       auto* old = record();
       auto* fresh = PackedRecord::New(arena, old->capacity * 2 + 1);
       fresh->racy = old->racy;
-      for (uint32_t i = 0; i < old->capacity; ++i) fresh->Place(old->Word(i));
+      for (uint32_t i = 0; i < old->capacity; ++i) {
+        if (const uint64_t word = old->Word(i); word != 0) fresh->Place(word);
+      }
       old->Free(arena);
       read_ = fresh->Handle();
       return fresh;
@@ -475,10 +517,10 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       return true;
     }
     if (left.SameMoment(mine)) {
-      const PackedAccess both = left.And(mine, mix);
-      if (both.word() == 0) return false;
-      words = {.write = both_left || is_write ? both.word() : 0, .read = both_left ? read.word() : both.word()};
-      return true;
+      if (const PackedAccess both = left.And(mine, mix); both.word() != 0) {
+        words = {.write = both_left || is_write ? both.word() : 0, .read = both_left ? read.word() : both.word()};
+        return true;
+      }
     }
     if (both_left) {
       if (!read.SameMoment(mine)) return false;
@@ -497,7 +539,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
                                                bool is_alone) {
     if (!is_alone && mine.kind() != AccessKind::kWrite && Refresh(clock, mine)) return true;
     Opened opened(*this, is_alone);
-    return opened.is_spread() && opened.ReplaceInRecord(arena, clock, mine, mix);
+    return opened.is_spread() && (opened.ReplaceOwn(mine) || opened.ReplaceInRecord(arena, clock, mine, mix));
   }
 
   static bool Exchange(uint64_t* place, PackedAccess old, PackedAccess fresh) {

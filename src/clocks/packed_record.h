@@ -21,9 +21,11 @@ struct PackedRecord {
   static constexpr uint32_t kFirstCapacity = 3;
   static constexpr uint32_t kHomes =
       7;  // of records that are not of the first size; threads whose slots are so far apart share one
+  static constexpr uint16_t kNobody = 0xffff, kSeveral = 0xfffe;  // of `owner`
 
   uint32_t capacity;
   ByteMask racy;
+  uint16_t owner;                  // the slot that all words are of; or there is none, or may be another
   uint64_t words[kFirstCapacity];  // as many as `capacity` says
 
   template <class Mem>
@@ -31,6 +33,7 @@ struct PackedRecord {
     auto* record = static_cast<PackedRecord*>(arena.Allocate((capacity + 1) * sizeof(uint64_t)));
     for (uint32_t i = 0; i < capacity; ++i) record->Set(i, 0);
     record->racy = kNoBytes;
+    record->owner = kNobody;
     __atomic_store_n(&record->capacity, capacity, __ATOMIC_RELEASE);
     return record;
   }
@@ -46,11 +49,22 @@ struct PackedRecord {
     return Raw(slot) % (is_small ? kFirstCapacity : kHomes);
   }
   uint32_t HomeOf(Slot slot) const { return HomeOf(capacity == kFirstCapacity, slot); }
-  // In bytes, of a record that is not small.
-  static constexpr uint64_t HomeOffset(Slot slot) { return kWordsOffset + HomeOf(false, slot) * sizeof(uint64_t); }
+  // Of the home, in bytes from what a handle is if it is shifted back.
+  static constexpr int64_t HomeOffset(bool is_small, Slot slot) {
+    const uint64_t in_record = kWordsOffset + HomeOf(is_small, slot) * sizeof(uint64_t);
+    return static_cast<int64_t>(in_record) - (is_small ? int64_t{kSmall << kHandleShift} : 0);
+  }
+
+  // From now on there is a word of this slot too.
+  void Admit(Slot slot) {
+    if (owner != Raw(slot)) owner = owner == kNobody ? static_cast<uint16_t>(Raw(slot)) : kSeveral;
+  }
+  // Is nothing here but what this slot did?
+  bool IsOwn(Slot slot) const { return owner == Raw(slot); }
 
   // Puts an access where there is room: at home, or somewhere.
   void Place(uint64_t word) {
+    Admit(PackedAccess(word).slot());
     uint32_t place = HomeOf(PackedAccess(word).slot());
     while (Word(place) != 0) place = (place + 1) % capacity;
     Set(place, word);

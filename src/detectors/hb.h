@@ -266,11 +266,9 @@ class Hb {
   // if there is no such thing. With it, accesses of one time to different bytes are one to a cell that has little room.
   template <class Label, class Mix>
   [[gnu::always_inline]] bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix, bool is_alone) {
-    if (!cell.TakesShortcut(cell_arena_, t.clock, mine, mix, is_alone)) return false;
-    Count(t, mine.kind());
-    return true;
+    return cell.TakesShortcut(cell_arena_, t.clock, mine, mix, is_alone);
   }
-  // One more access that was recorded without asking; how many there were.
+  // One more access that was recorded without OnAccess(); how many there were.
   [[gnu::always_inline]] static uint64_t Count(Thread& t, AccessKind kind) { return ++t.counts[RuleOf(kind)]; }
 
   // ---- Lifetimes: [GL Fig.5 rule 8], with the allocation itself as the first write ----

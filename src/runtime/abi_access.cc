@@ -59,12 +59,21 @@ template <bool kIsWrite>
   uint64_t& seen = local.seen[SeenIndex(addr, kIsWrite)];
   const uint64_t wanted = SeenWord(addr, local.now, kIsWrite);
   if (IsHit(seen ^ wanted, needed)) return true;
-  if (PackedRecord::IsSmall(words.read)) return false;
   const auto* record = reinterpret_cast<const char*>(words.read << PackedRecord::kHandleShift);
-  const auto* home = reinterpret_cast<const uint64_t*>(record + local.home);
+  const auto* home = reinterpret_cast<const uint64_t*>(record + local.homes[PackedRecord::IsSmall(words.read)]);
   const uint64_t found = difference(__atomic_load_n(home, __ATOMIC_RELAXED));
   if (!IsHit(found, needed)) return false;
   seen = wanted ^ (found & kBytesField);
+  return true;
+}
+
+// For RecordsAtOnce, of one granule that has more to it than most.
+[[gnu::noinline]] bool RecordsWithCare(Thread* t, const void* p, PackedAccess mine, bool is_alone) {
+  t->mode.inside = Thread::kInside;  // may take locks
+  Detector::Cell& cell = CellOf(p);
+  if (cell.CoversInPlace(mine)) return true;  // of several granules not all are new
+  if (!Runtime::Get().TakesShortcut(*t, cell, mine, is_alone)) return false;
+  if (cell.has_record()) NoteSeen(reinterpret_cast<uint64_t>(p), mine.bytes(), IsWrite(mine.kind()));
   return true;
 }
 
@@ -86,21 +95,24 @@ template <AccessKind kKind, bool kIsLong>
   bool done = false;
   {
     const Regions::Window window(addr);
-    Detector::Cell* cell = &CellOf(p);
-    const auto record = [&](uint64_t bytes) __attribute__((always_inline)) {
+    const auto record = [&](const void* granule, uint64_t bytes) __attribute__((always_inline)) {
       const PackedAccess mine(label | bytes << PackedAccess::kBytesShift);
-      if (kIsLong && cell->CoversInPlace(mine)) return true;
-      return (window.is_owner() || window.is_shared()) &&
-             cell->RecordsQuickly<kKind>(t->state.clock, mine, window.is_owner());
+      Detector::Cell& cell = CellOf(granule);
+      if (!window.is_owner() && !window.is_shared()) return false;
+      return cell.RecordsQuickly<kKind>(t->state.clock, mine, window.is_owner()) ||
+             RecordsWithCare(t, granule, mine, window.is_owner());
     };
-    if constexpr (kIsLong) {
-      while (needed != 0 && record(needed & kBytesField)) {
+    const auto* at = static_cast<const char*>(p);
+    if constexpr (!kIsLong) {
+      done = record(at, needed);
+    } else if (needed == 0xffff) {
+      done = record(at, kBytesField) && record(at + kGranule, kBytesField);
+    } else {
+      while (needed != 0 && record(at, needed & kBytesField)) {
         needed >>= 8;
-        ++cell;
+        at += kGranule;
       }
       done = needed == 0;
-    } else {
-      done = record(needed);
     }
   }
   t->mode.inside = 0;

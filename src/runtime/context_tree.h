@@ -5,7 +5,7 @@
 // Three kinds of node stand for something else than a call, told by the upper bits of their place:
 //   under   the context `caller`, with the locks of a chain held
 //   held    one more lock in a chain: the context in which it was taken; `caller` is the rest of the chain
-//   mixed   of one granule, some bytes were accessed in one context and the others in the context `caller`
+//   mixed   of one granule, some bytes were accessed in one context and the others in the context `caller`; either may be mixed
 //
 // Lookups take no lock. When the tree is full, new stacks share the node kFull, and that is counted.
 #pragma once
@@ -91,10 +91,10 @@ class ContextTree {
 
   // Calls visit(context, bytes) for each context in which some of `bytes` were accessed.
   template <class Visitor>
-  void ForEachSource(ContextId id, ByteMask bytes, Visitor visit) const {
+  void ForEachSource(ContextId id, ByteMask bytes, const Visitor& visit) const {
     while (FlagOf(PlaceOf(id)) == PlaceFlag::kMixed) {
       const auto theirs = ByteMask(PlaceOf(id) >> 32);
-      if (Any(bytes & theirs)) visit(ContextId{static_cast<uint32_t>(PlaceOf(id))}, bytes & theirs);
+      if (Any(bytes & theirs)) ForEachSource(ContextId{static_cast<uint32_t>(PlaceOf(id))}, bytes & theirs, visit);
       bytes = bytes & ~theirs;
       id = CallerOf(id);
     }

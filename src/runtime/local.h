@@ -15,9 +15,15 @@ namespace redflag::rt {
 // A call that is on the stack: where it returns to, and its node of the calling-context tree once somebody needed it.
 struct Frame {
   uint64_t pc;
+  uint64_t trail;  // stands for this call and all below: a stack that was seen before is known by it at a glance
   ContextId node;  // kNoContext: not known yet
-  uint32_t reserved;
 };
+
+// 64 bits that tell stacks apart: that two of the 16 million that a process can have are taken for one has a probability of 2^-17.
+inline uint64_t TrailOf(uint64_t below, uint64_t pc) {
+  const uint64_t turned = below << 23 | below >> 41;
+  return (turned ^ pc) * 0x9e3779b97f4a7c15u;
+}
 
 class Thread;
 
@@ -25,10 +31,10 @@ struct Local {
   uint64_t tag;  // a plain write of 8 bytes now, above its context (PackedAccess): what the filter compares with
   char* cells;   // the cell of address a is at cells + 2 * (a & fold)
   uint64_t fold;
-  Frame* top;      // one past the innermost frame
-  Frame* limit;    // there is no room from here on
-  Thread* thread;  // null: not known yet
-  uint64_t home;   // of the thread's slot in records (PackedRecord::HomeOffset)
+  Frame* top;        // one past the innermost frame
+  Frame* limit;      // there is no room from here on
+  Thread* thread;    // null: not known yet
+  int64_t homes[2];  // of the thread's slot in records, in small ones the second (PackedRecord::HomeOffset)
   uint64_t now;    // the time, and all bytes: what a word of `seen` ends with for an access that need not be looked at
   uint64_t* seen;  // data with records that this thread has used (SeenWord)
   uint32_t* regions;  // who owns which memory (regions.h)
@@ -43,7 +49,7 @@ struct Local {
 //
 // Writes stand in the other half of the table than reads of the same address. Others need not be asked, and need not tell:
 // whatever they do, an access that repeats one of the same thread at the same time adds nothing to it.
-inline constexpr int kSeenIndexBits = 13;
+inline constexpr int kSeenIndexBits = 15;
 inline constexpr uint64_t kSeenWords = uint64_t{1} << kSeenIndexBits;
 inline constexpr int kSeenTimeShift = 8;
 inline constexpr int kSeenAddressShift = 28;

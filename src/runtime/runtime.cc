@@ -32,7 +32,7 @@ constexpr Local kUnknown = {.tag = 0,
                             .top = nullptr,
                             .limit = nullptr,
                             .thread = nullptr,
-                            .home = 0,
+                            .homes = {},
                             .now = 0,
                             .seen = unknown_seen,
                             .regions = nullptr,
@@ -144,7 +144,7 @@ void Runtime::Begin(Thread* thread) {
                 .top = thread->frames(),
                 .limit = thread->frames_end(),
                 .thread = thread,
-                .home = 0,
+                .homes = {},
                 .now = 0,
                 .seen = thread->seen(),
                 .regions = local.regions,
@@ -209,7 +209,9 @@ void Runtime::Retag(Thread& t) {
   t.now = PackedAccess(t.state.clock.epoch(), AccessKind{}, kNoBytes, kNoContext).word();
   local.tag = TagOf(t.state.clock.epoch());
   local.now = NowOf(t.state.clock.epoch());
-  local.home = PackedRecord::HomeOffset(SlotOf(t.state.clock.epoch()));
+  const Slot slot = SlotOf(t.state.clock.epoch());
+  local.homes[0] = PackedRecord::HomeOffset(false, slot);
+  local.homes[1] = PackedRecord::HomeOffset(true, slot);
 }
 
 // ---- Accesses ----
@@ -220,6 +222,13 @@ void Runtime::LogLocks(Thread& t) {
   logs_[Raw(SlotOf(now)) % PackedAccess::kMaxSlots].Add(TimeOf(now), t.locks.begin(),
                                                         static_cast<uint32_t>(t.locks.size()));
   t.mode.locks_to_log = false;
+}
+
+bool Runtime::TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, bool is_alone) {
+  const auto mix = [&](ContextId old, ContextId fresh, ByteMask fresh_bytes) {
+    return t.Child(contexts_, old, ContextTree::Mixed(fresh, fresh_bytes));
+  };
+  return detector_.TakesShortcut(t.state, cell, mine, mix, is_alone);
 }
 
 void Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
@@ -284,9 +293,9 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
     }
   }
   const ContextId taken_at = t.CallsAt(contexts_, place);
-  t.chain = t.Child(contexts_, t.chain, ContextTree::Held(taken_at));
+  t.SetChain(t.Child(contexts_, t.chain(), ContextTree::Held(taken_at)));
   t.locks.Push(HeldAt{
-      .address = lock, .context = taken_at, .chain = t.chain, .mode = mode, .depth = static_cast<uint16_t>(depth)});
+      .address = lock, .context = taken_at, .chain = t.chain(), .mode = mode, .depth = static_cast<uint16_t>(depth)});
   t.mode.locks_to_log = true;
   SyncTable::Locked object(syncs_, lock);
   Changed(t, detector_.OnLock(t.state, object->sync, mode));
@@ -304,7 +313,7 @@ int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all) {
       const ContextId rest = i == 0 ? kNoContext : t.locks[i - 1].chain;
       t.locks[i].chain = t.Child(contexts_, rest, ContextTree::Held(t.locks[i].context));
     }
-    t.chain = t.locks.empty() ? kNoContext : t.locks[t.locks.size() - 1].chain;
+    t.SetChain(t.locks.empty() ? kNoContext : t.locks[t.locks.size() - 1].chain);
     SyncTable::Locked object(syncs_, lock);
     Changed(t, detector_.OnUnlock(t.state, object->sync, mode));
     return given_up;

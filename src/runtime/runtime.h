@@ -60,7 +60,7 @@ class Runtime {
       thread = Meet();
     if (thread == nullptr || thread->mode.inside != 0) [[unlikely]]
       return nullptr;
-    thread->mode.inside = 1;
+    thread->mode.inside = Thread::kInside;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (ForkGate::closed()) [[unlikely]]
       ForkGate::Wait(*thread);
@@ -76,6 +76,8 @@ class Runtime {
     ContextId context = kNoContext;
     AccessCell<true>(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
   }
+  // Records an access to a cell whose region the thread is in, if that is one of the usual things.
+  [[gnu::noinline]] bool TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, bool is_alone);
 
   // ---- Synchronization: each retags the thread if the detector says so ----
   void Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place);
@@ -207,16 +209,16 @@ class Runtime {
       if (t.mode.locks_to_log) LogLocks(t);
       context = t.ContextOf(contexts_, place);
     }
-    const auto mix = [&](ContextId old, ContextId fresh, ByteMask fresh_bytes) {
-      return t.Child(contexts_, old, ContextTree::Mixed(fresh, fresh_bytes));
-    };
     bool done;
     {
       const Regions::Stay stay(regions_, granule);
-      done = detector_.TakesShortcut(t.state, cell, PackedAccess(anywhere.word() | Raw(context)), mix, stay.is_owner());
+      done = TakesShortcut(t, cell, PackedAccess(anywhere.word() | Raw(context)), stay.is_owner());
     }
-    if (!done) [[unlikely]]
+    if (done) [[likely]] {
+      Detector::Count(t.state, kind);
+    } else {
       ExamineCell(t, granule, bytes, kind, context, addr, size);
+    }
     if (!IsAtomic(kind) && cell.has_record()) NoteSeen(granule, bytes, IsWrite(kind));
   }
   template <AccessKind kKind>
@@ -268,6 +270,7 @@ inline void EnterFunction(uint64_t pc) {
     return;
   }
   top->pc = pc;
+  top->trail = TrailOf(top[-1].trail, pc);
   top->node = kNoContext;
   local.top = top + 1;
 }

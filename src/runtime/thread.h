@@ -29,26 +29,37 @@ class Thread {
   };
 
  private:
-  static constexpr uint32_t kRemembered = 4096;
+  static constexpr int kRememberedBits = 13;
   static constexpr uint32_t kKnownSyncs = 64;
   struct Remembered {
-    uint64_t place;
-    uint64_t from;
+    uint64_t key;
     ContextId node;
   };
-  // Of an entry: the caller and the chain of locks. Calls that have no node yet look like none: what is not in a call stands
-  // apart, so that nobody takes the one for the other.
-  static uint64_t From(ContextId caller, ContextId chain) {
-    return uint64_t{caller == kNoContext} << 63 | uint64_t{Raw(chain)} << 32 | Raw(caller);
+  // Keys are what tells apart all that is asked for, and well mixed.
+  static uint64_t AccessKey(uint64_t trail, uint64_t chain_key, uint64_t place) {
+    return (trail ^ chain_key ^ place) * 0xbf58476d1ce4e5b9u;
   }
-  static uint64_t Hash(ContextId caller, uint64_t place, ContextId chain) {
-    return place ^ place >> 7 ^ Raw(caller) * uint64_t{5} ^ Raw(chain) * uint64_t{11};
+  static uint64_t ChildKey(ContextId caller, uint64_t place) {
+    return TrailOf(0x94d049bb133111ebu * (uint64_t{Raw(caller)} + 1), place);
+  }
+  // Each has two places, side by side. Whoever comes takes the first; who was there moves on.
+  ContextId Recall(uint64_t key) const {
+    const uint64_t index = key >> (64 - kRememberedBits);
+    if (const Remembered& entry = pages_->remembered[index]; entry.key == key) return entry.node;
+    if (const Remembered& entry = pages_->remembered[index ^ 1]; entry.key == key) return entry.node;
+    return kNoContext;
+  }
+  ContextId Remember(uint64_t key, ContextId node) {
+    const uint64_t index = key >> (64 - kRememberedBits);
+    pages_->remembered[index ^ 1] = pages_->remembered[index];
+    pages_->remembered[index] = {.key = key, .node = node};
+    return node;
   }
 
   // What is large, and zero at first.
   struct Pages {
     uint64_t seen[kSeenWords];
-    Remembered remembered[kRemembered];
+    Remembered remembered[1u << kRememberedBits];
     KnownSync known[kKnownSyncs];
     Frame frames[1 + kFrames];  // the first is of no call, and has no node
   };
@@ -76,19 +87,21 @@ class Thread {
   }
   // The same if it was asked for before and not forgotten since.
   [[gnu::always_inline]] ContextId RememberedContextOf(uint64_t place) const {
-    const ContextId stack = local.top[-1].node;
-    const Remembered& entry = pages_->remembered[Hash(stack, place, chain) % kRemembered];
-    const bool found = entry.place == place && entry.from == (uint64_t{Raw(chain)} << 32 | Raw(stack));
-    return found ? entry.node : kNoContext;
+    return Recall(AccessKey(local.top[-1].trail, chain_key_, place));
   }
 
   // A child of a node. Remembers its latest answers.
   ContextId Child(ContextTree& tree, ContextId caller, uint64_t place) {
-    Remembered& entry = pages_->remembered[Hash(caller, place, kNoContext) % kRemembered];
-    if (entry.place != place || entry.from != From(caller, kNoContext)) {
-      entry = {.place = place, .from = From(caller, kNoContext), .node = tree.Child(caller, place)};
-    }
-    return entry.node;
+    const uint64_t key = ChildKey(caller, place);
+    const ContextId node = Recall(key);
+    return node != kNoContext ? node : Remember(key, tree.Child(caller, place));
+  }
+
+  // Of all locks that are held.
+  ContextId chain() const { return chain_; }
+  void SetChain(ContextId chain) {
+    chain_ = chain;
+    chain_key_ = Raw(chain) * 0xd6e8feb86659fd93u;
   }
 
   uint64_t (&seen())[kSeenWords] { return pages_->seen; }
@@ -107,7 +120,6 @@ class Thread {
   Detector::Thread state;
   uint64_t now = 0;                 // slot and time, where PackedAccess has them
   Vector<HeldAt, AtomicMem> locks;  // in order of acquisition
-  ContextId chain = kNoContext;     // of all of them
   uint32_t lost_frames = 0;         // calls below the limit of `frames`
   // What keeps an access from being recorded at once: together, so that one look tells that there is none of it.
   struct Mode {
@@ -117,7 +129,8 @@ class Thread {
     uint16_t ignore_reads = 0;   // the same of reads
     uint16_t ignore_writes = 0;  // and of writes
   } mode;
-  static constexpr uint8_t kInWindow = 2;  // of `inside`: in a window of regions.h, and holds no lock
+  // Of `inside`. In a window of regions.h, and holds no lock; or whatever else.
+  static constexpr uint8_t kInside = 1, kInWindow = 2;
   // A signal handler that came while the thread was in a window will not return there.
   void LeaveWindow() {
     if (mode.inside != kInWindow) return;
@@ -145,16 +158,13 @@ class Thread {
 
  private:
   [[gnu::noinline]] ContextId FindContext(ContextTree& tree, uint64_t place) {
-    const ContextId stack = StackNode(tree);
-    Remembered& entry = pages_->remembered[Hash(stack, place, chain) % kRemembered];
-    if (entry.place != place || entry.from != From(stack, chain)) {
-      ContextId node = tree.Child(stack, place);
-      if (chain != kNoContext) node = tree.Child(node, ContextTree::Under(chain));
-      entry = {.place = place, .from = From(stack, chain), .node = node};
-    }
-    return entry.node;
+    ContextId node = tree.Child(StackNode(tree), place);
+    if (chain_ != kNoContext) node = tree.Child(node, ContextTree::Under(chain_));
+    return Remember(AccessKey(local.top[-1].trail, chain_key_, place), node);
   }
 
+  ContextId chain_ = kNoContext;
+  uint64_t chain_key_ = 0;
   Pages* const pages_ = static_cast<Pages*>(MapPages(sizeof(Pages)));
 };
 

@@ -46,20 +46,20 @@ class HbWithShortcuts : public Hb<PlainMem, PackedCell> {
     const RaceRecord whole = record;
     record.earlier_count = 0;
     record.earlier_total -= whole.earlier_count;
-    for (uint32_t i = 0; i < whole.earlier_count; ++i) {
-      AccessRecord part = whole.earlier[i];
-      ByteMask bytes = part.bytes;
-      while (Raw(part.context) >= kFirstMixed) {
-        const Mixed& mixed = mixed_[Raw(part.context) - kFirstMixed];
-        part.bytes = bytes & mixed.bytes;
-        part.context = mixed.fresh;
-        if (Any(part.bytes)) record.AddEarlier(part);
-        bytes = bytes & ~mixed.bytes;
-        part.context = mixed.old;
-      }
-      part.bytes = bytes;
-      if (Any(bytes)) record.AddEarlier(part);
+    for (uint32_t i = 0; i < whole.earlier_count; ++i) AddParts(record, whole.earlier[i]);
+  }
+
+  void AddParts(RaceRecord& record, AccessRecord access) {
+    while (Raw(access.context) >= kFirstMixed) {
+      const Mixed& mixed = mixed_[Raw(access.context) - kFirstMixed];
+      AccessRecord part = access;
+      part.bytes = access.bytes & mixed.bytes;
+      part.context = mixed.fresh;
+      if (Any(part.bytes)) AddParts(record, part);
+      access.bytes = access.bytes & ~mixed.bytes;
+      access.context = mixed.old;
     }
+    if (Any(access.bytes)) record.AddEarlier(access);
   }
 
   std::vector<Mixed> mixed_;

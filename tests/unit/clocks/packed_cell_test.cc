@@ -147,6 +147,23 @@ TEST_F(PackedCellTest, FieldsOfOneGranuleAreOneAccessOfTwoContexts) {
   EXPECT_EQ(Races(Entry(2, 1, AccessKind::kRead)), 1);
 }
 
+// Fields of a granule that one thread uses at different times stay in a record, each at its latest, until another thread comes.
+TEST_F(PackedCellTest, FieldsOfOneThreadAreReplacedOneByOne) {
+  for (uint8_t byte = 0; byte < 3; ++byte) Record(Entry(1, 5u + byte, AccessKind::kWrite, uint8_t(1u << byte), byte));
+  const uint64_t in_use = arena_.in_use();
+  EXPECT_NE(in_use, 0u);
+  for (uint64_t time = 10; time < 20; ++time) {
+    const auto byte = static_cast<uint8_t>(time % 3);
+    EXPECT_TRUE(Shortcut(kKnowsNothing, Entry(1, time, AccessKind::kWrite, uint8_t(1u << byte), byte)));
+    EXPECT_EQ(Races(Entry(2, 1, AccessKind::kRead)), 3);
+  }
+  EXPECT_EQ(arena_.in_use(), in_use);
+  EXPECT_FALSE(Shortcut(kKnowsNothing, Entry(2, 1, AccessKind::kRead, 1)));  // races, whoever the record was of
+  EXPECT_TRUE(Shortcut(kKnowsAll, Entry(2, 1, AccessKind::kWrite, 1)));
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kRead)), 3);
+  EXPECT_FALSE(Shortcut(kKnowsNothing, Entry(1, 21, AccessKind::kWrite, 1)));
+}
+
 TEST_F(PackedCellTest, AFewReadersAreSeenWithoutALock) {
   for (uint16_t slot = 1; slot <= 6; ++slot) RecordConcurrent(Entry(slot, 7, AccessKind::kRead));
   for (uint16_t slot = 1; slot <= 6; ++slot) EXPECT_TRUE(cell_.Covers(PackedAccess(Entry(slot, 7, AccessKind::kRead))));
