@@ -19,4 +19,8 @@ void UnmapPages(void* pages, size_t bytes) {
   arch::Syscall(SYS_munmap, reinterpret_cast<int64_t>(pages), static_cast<int64_t>(bytes));
 }
 
+void ForgetPages(void* pages, size_t bytes) {
+  arch::Syscall(SYS_madvise, reinterpret_cast<int64_t>(pages), static_cast<int64_t>(bytes), MADV_DONTNEED);
+}
+
 }  // namespace redflag

@@ -18,16 +18,18 @@ namespace redflag {
 // Pages from the system, zeroed. Fails a check when the system has none.
 void* MapPages(size_t bytes);
 void UnmapPages(void* pages, size_t bytes);
+void ForgetPages(void* pages, size_t bytes);  // they read as zero again
 
 template <class Mem>
 class Arena {
  public:
   constexpr Arena() = default;
   ~Arena() {
-    while (regions_ != nullptr) {
-      Region* next = regions_->next;
-      UnmapPages(regions_, regions_->bytes);
-      regions_ = next;
+    Recycle();
+    while (recycled_ != nullptr) {
+      Region* next = recycled_->next;
+      UnmapPages(recycled_, recycled_->bytes);
+      recycled_ = next;
     }
   }
   Arena(const Arena&) = delete;
@@ -68,6 +70,20 @@ class Arena {
     Free(object, sizeof(T));
   }
 
+  // Everything that was handed out is given back at once. It stays mapped, and is handed out again.
+  void Recycle() {
+    ScopedLock guard(lock_);
+    for (FreeBlock*& head : free_) head = nullptr;
+    in_use_ = 0;
+    next_ = end_ = nullptr;
+    while (regions_ != nullptr) {
+      Region* region = regions_;
+      regions_ = region->next;
+      region->next = recycled_;
+      recycled_ = region;
+    }
+  }
+
   // Bytes handed out and not given back, rounding included; and bytes taken from the system.
   size_t in_use() const { return in_use_; }
   size_t mapped() const { return mapped_; }
@@ -96,26 +112,35 @@ class Arena {
   // The rest of a region that is too small for the request is left unused: regions are large, requests are
   // not.
   void* Carve(size_t bytes) {
+    while (static_cast<size_t>(end_ - next_) < bytes && recycled_ != nullptr) {
+      Region* region = recycled_;
+      recycled_ = region->next;
+      Begin(region);
+    }
     if (static_cast<size_t>(end_ - next_) < bytes) {
       size_t want = regions_ == nullptr ? kFirstRegion : kRegion;
       if (want < bytes + sizeof(Region)) want = (bytes + sizeof(Region) + 4095) & ~size_t{4095};
       auto* region = static_cast<Region*>(MapPages(want));
       mapped_ += want;
-      region->next = regions_;
       region->bytes = want;
-      regions_ = region;
-      next_ = reinterpret_cast<char*>(region + 1);
-      end_ = reinterpret_cast<char*>(region) + want;
+      Begin(region);
     }
     void* block = next_;
     next_ += bytes;
     return block;
+  }
+  void Begin(Region* region) {
+    region->next = regions_;
+    regions_ = region;
+    next_ = reinterpret_cast<char*>(region + 1);
+    end_ = reinterpret_cast<char*>(region) + region->bytes;
   }
 
   typename Mem::Lock lock_;
   char* next_ = nullptr;
   char* end_ = nullptr;
   Region* regions_ = nullptr;
+  Region* recycled_ = nullptr;
   size_t in_use_ = 0;
   size_t mapped_ = 0;
   FreeBlock* free_[kClasses] = {};

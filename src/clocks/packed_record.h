@@ -5,7 +5,7 @@
 // finds it with one addition.
 //
 // Changed under the lock of the cell, or by whoever is alone with it; the words also by their own thread (PackedCell::Refresh). Read by
-// anybody at any time: memory of a record is never unmapped while the detector lives, and serves records of one size only.
+// anybody at any time: memory of a record is never unmapped while the detector lives, and serves records of one size only until all are forgotten.
 #pragma once
 
 #include <cstdint>

@@ -74,6 +74,14 @@ class ThreadClock {
     clock_.Set(slot_, now_);
   }
 
+  // Begins anew, knowing nothing.
+  void Restart(Epoch first) {
+    clock_.Clear();
+    released_.Clear();
+    pending_.Clear();
+    Start(first, nullptr);
+  }
+
   void Join(const VectorClock<Mem>& other) { clock_.Join(other); }
 
   // Gives back what an ended thread no longer needs; the clock stays, for those who join it.

@@ -8,7 +8,8 @@
 //
 // Where clocks are labelled with few bits (clocks/packed_cell.h) slots and times are limited. When all slots are taken, an
 // ended one is reused although its last time is not known to the creator, and then live ones are shared. Either can hide a
-// race, neither invents one, and both are counted.
+// race, neither invents one, and both are counted. If it is times that have run out (IsWorn), the engine does well to forget every
+// label that there is, and to begin anew.
 //
 // Thread-safe under AtomicMem.
 #pragma once
@@ -48,9 +49,38 @@ class ThreadSlots {
     return Occupy(Slot(static_cast<uint16_t>(slots_.size() - 1)), thread, Time{1});
   }
 
+  // Has a thread at `now` used up the times of its slot? Then it claims another one, and leaves this for good.
+  bool IsUsedUp(Time now) const { return Raw(now) >= max_time_; }
+  Epoch Exchange(Tid thread, const VectorClock<Mem>& clock) {
+    {
+      ScopedLock guard(lock_);
+      ++worn_;
+    }
+    return Claim(thread, &clock);
+  }
+
+  // Are there few slots left, mostly because others have no time left?
+  bool IsWorn() {
+    ScopedLock guard(lock_);
+    return slots_.size() >= max_slots_ - max_slots_ / 8 && worn_ >= max_slots_ / 2;
+  }
+
+  // No label is in use any more: every slot can be claimed, and begins with its first time.
+  void Reset() {
+    ScopedLock guard(lock_);
+    for (SlotState& state : slots_) ForgetAfter(&state.tenancies);
+    slots_.Clear();
+    ended_.Clear();
+    worn_ = 0;
+  }
+
+  // Fewer times than there could be.
+  void LimitTimes(uint64_t max_time) { max_time_ = max_time; }
+
   // The thread that owns `last`'s slot ends at that time.
   void Retire(Epoch last) {
     ScopedLock guard(lock_);
+    if (!HasTimeLeft(TimeOf(last))) ++worn_;
     slots_[Raw(SlotOf(last))].last = TimeOf(last);
     ended_.Push(SlotOf(last));
   }
@@ -114,23 +144,28 @@ class ThreadSlots {
   void ForgetOlderHalf(SlotState& state) {
     Tenancy* last = state.tenancies;
     for (uint32_t kept = 1; kept < kTenanciesKept / 2; ++kept) last = last->earlier;
-    for (Tenancy* old = last->earlier; old != nullptr;) {
+    ForgetAfter(&last->earlier);
+    state.tenancy_count = kTenanciesKept / 2;
+  }
+
+  void ForgetAfter(Tenancy** link) {
+    for (Tenancy* old = *link; old != nullptr;) {
       Tenancy* earlier = old->earlier;
       arena_.Delete(old);
       old = earlier;
     }
-    last->earlier = nullptr;
-    state.tenancy_count = kTenanciesKept / 2;
+    *link = nullptr;
   }
 
   const uint32_t max_slots_;
-  const uint64_t max_time_;
+  uint64_t max_time_;
   typename Mem::Lock lock_;
   Arena<Mem>& arena_;  // owns the tenancies
   Vector<SlotState, Mem> slots_;
   Vector<Slot, Mem> ended_;
   uint64_t reused_ = 0;
   uint64_t overcommitted_ = 0;
+  uint32_t worn_ = 0;  // slots that nobody can use any more
 };
 
 }  // namespace redflag

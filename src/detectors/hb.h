@@ -294,8 +294,16 @@ class Hb {
 
   // [HB renew]: where cells have few bits for a time, a thread that has used them up goes on in another slot, and stays
   // where it is if there is none: its time then stands still, which can hide a race and invents none.
-  bool NeedsRenewal(const Thread& t) const { return Raw(TimeOf(t.clock.epoch())) >= Cell::kTimes; }
-  void Renew(Thread& t) { t.clock.MoveTo(slots_.Claim(t.tid, &t.clock.clock())); }
+  bool NeedsRenewal(const Thread& t) const { return slots_.IsUsedUp(TimeOf(t.clock.epoch())); }
+  void Renew(Thread& t) { t.clock.MoveTo(slots_.Exchange(t.tid, t.clock.clock())); }
+
+  // [HB era]: all slots are used up. The engine has emptied every cell and every synchronization object, so that no label is left; the
+  // threads that there are then begin anew. Races between what was before and what comes are not found.
+  void BeginEra() {
+    slots_.Reset();
+    cell_arena_.Recycle();
+  }
+  void Restart(Thread& t) { t.clock.Restart(slots_.Claim(t.tid, nullptr)); }
 
   // ---- Reports and tests ----
 

@@ -25,7 +25,7 @@ void BeginAnew(uint64_t addr, uint64_t bytes) {
 }
 
 void DeclareBenign(const void* memory, uint64_t bytes) {
-  const ForkGate::Passage passage;
+  const Gate::Passage passage;
   AddBenign(reinterpret_cast<uint64_t>(memory), bytes);
 }
 

@@ -33,9 +33,9 @@ void Switch(Thread& from, Fiber& to, bool sync) {
   const auto edge = reinterpret_cast<uint64_t>(&to);
   if (sync) runtime.Release(from, edge);
   HandleOf(from)->top = local.top;
-  from.mode.inside = 0;
-  to.thread->mode.inside = 1;
-  runtime.Begin(to.thread);  // but in the middle of its calls
+  to.thread->mode.inside = Thread::kInside;
+  __atomic_store_n(&from.mode.inside, 0, __ATOMIC_RELEASE);  // for others to see: always in one of the two (gate.cc)
+  runtime.Begin(to.thread);                                  // but in the middle of its calls
   if (to.top != nullptr) local.top = to.top;
   SwitchCalls(to.calls);
   if (sync) runtime.Acquire(*to.thread, edge);

@@ -22,6 +22,7 @@ class Barriers {
     uint32_t arrived = 0;
     uint32_t left = 0;
     bool open = true;       // more may arrive
+    uint32_t era = 0;       // that `sync` is of
     Phase* next = nullptr;  // of the open ones
   };
 
@@ -37,6 +38,7 @@ class Barriers {
       phase->next = first;
       first = phase;
     }
+    Renew(*phase);
     release(phase->sync);
     if (++phase->arrived >= parties) Close(phase);
     return phase;
@@ -45,6 +47,7 @@ class Barriers {
   template <class Visit>
   void Leave(Arena<AtomicMem>& arena, Phase* phase, Visit acquire) {
     ScopedLock guard(lock_);
+    Renew(*phase);
     acquire(phase->sync);
     ++phase->left;
     DropIfDone(arena, phase);
@@ -63,10 +66,22 @@ class Barriers {
 
   AtomicMem::Lock& lock() { return lock_; }
 
+  // None carries anything any more.
+  void ClearAll() {
+    ScopedLock guard(lock_);
+    ++era_;
+  }
+
  private:
   static constexpr uint64_t kBuckets = 64;
 
   Phase*& Bucket(uint64_t barrier) { return buckets_[HashKey(barrier) % kBuckets]; }
+
+  void Renew(Phase& phase) const {
+    if (phase.era == era_) return;
+    phase.sync.Clear();
+    phase.era = era_;
+  }
 
   void Close(Phase* phase) {
     for (Phase** link = &Bucket(phase->barrier); *link != nullptr; link = &(*link)->next) {
@@ -85,6 +100,7 @@ class Barriers {
 
   AtomicMem::Lock lock_;
   Phase* buckets_[kBuckets] = {};
+  uint32_t era_ = 0;
 };
 
 }  // namespace redflag::rt

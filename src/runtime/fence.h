@@ -1,5 +1,5 @@
 // A memory barrier in every thread of the process that runs now, for protocols in which one side comes rarely: the other side then needs
-// none of its own (fork_gate.h, regions.h).
+// none of its own (gate.h, regions.h).
 #pragma once
 
 #include <linux/membarrier.h>

@@ -14,6 +14,7 @@ namespace redflag::rt {
   FLAG(bool, report_bugs, true, "report what is found")                                                                 \
   FLAG(bool, print_stats, false, "print counters at the end")                                                           \
   FLAG(int, memory_limit_mb, 0, "forget old accesses when the process uses more memory than this; 0: no limit")          \
+  FLAG(int, slot_times, 0, "for tests: how many releases a thread has before it needs another slot; 0: a million")        \
   FLAG(int, verbosity, 0, "1: say what the runtime does at start and end")                                              \
   FLAG(int, flush_timeout_ms, 5000, "at the end, wait so long for reports to be written")                                \
   FLAG(Path, suppressions, {}, "a file of suppressions: lines race:PATTERN, for functions, files, modules and variables")

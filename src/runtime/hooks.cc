@@ -4,7 +4,7 @@
 #include "base/hash_map.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
-#include "runtime/fork_gate.h"
+#include "runtime/gate.h"
 #include "runtime/runtime.h"
 
 namespace redflag::hooks {
@@ -199,7 +199,7 @@ void CreationEnds() {
 
 void ThreadNotCreated(Child* child) {
   if (child == nullptr) return;
-  const rt::ForkGate::Passage passage;
+  const rt::Gate::Passage passage;
   {
     ScopedLock guard(children.lock());
     children.Remove(child);
@@ -210,7 +210,7 @@ void ThreadNotCreated(Child* child) {
 
 void ThreadBegins(Child* child, uintptr_t handle) {
   if (child == nullptr) return;
-  const rt::ForkGate::Passage passage;
+  const rt::Gate::Passage passage;
   __atomic_store_n(&child->handle, handle, __ATOMIC_RELEASE);
   Runtime::Get().Begin(child->thread);
 }
@@ -218,7 +218,7 @@ void ThreadBegins(Child* child, uintptr_t handle) {
 void ThreadEnds() {
   Thread* thread = rt::local.thread;
   if (thread == nullptr || thread->mode.inside != 0) return;
-  const rt::ForkGate::Passage passage;
+  const rt::Gate::Passage passage;
   thread->mode.inside = 1;
   Child* child = nullptr;
   bool detached = true;
@@ -253,7 +253,7 @@ void ThreadJoined(Pc, uintptr_t handle) {
 }
 
 void ThreadDetached(Pc, uintptr_t handle) {
-  const rt::ForkGate::Passage passage;
+  const rt::Gate::Passage passage;
   Child* gone = nullptr;
   {
     ScopedLock guard(children.lock());
@@ -292,16 +292,16 @@ constinit uint32_t forking_os_id = 0;
 void BeforeFork(Pc) {
   Entered t;
   if (!t) return;
-  rt::ForkGate::Close(*t);
+  rt::Gate::Close(*t);
   forking_os_id = Runtime::Get().InfoOf((*t).state.tid).os_id;
 }
 
-void AfterForkInParent() { rt::ForkGate::Open(); }
+void AfterForkInParent() { rt::Gate::Open(); }
 
 void AfterForkInChild() {
   {
     Entered t;
-    if (!t) return rt::ForkGate::Open();
+    if (!t) return rt::Gate::Open();
     Runtime& runtime = Runtime::Get();
     children.Clear([&](Child* child) {
       if (child->thread != &*t) {
@@ -313,7 +313,7 @@ void AfterForkInChild() {
     runtime.BeginProcess(*t, forking_os_id);
     rt::RestartEmitting(runtime.flags());
   }
-  rt::ForkGate::Open();
+  rt::Gate::Open();
 }
 int Exiting(int status) { return Runtime::FinishProcess(status); }
 

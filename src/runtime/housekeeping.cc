@@ -8,6 +8,7 @@ namespace redflag::rt {
 // Cells are emptied one after the other while others go on: whoever comes to an emptied one finds that nothing happened there yet.
 void Runtime::KeepMemoryLimit(Thread& t) {
   t.until_memory_check = Thread::kMemoryCheck;
+  if (t.is_stale) Retag(t);
   if (flags_.memory_limit_mb <= 0) return;
   const uint64_t limit = static_cast<uint64_t>(flags_.memory_limit_mb) << 20;
   if (ResidentBytes() <= limit || !forgetting_.TryAcquire()) return;
@@ -52,6 +53,7 @@ void Runtime::PrintStats() {
   print("KB of clocks", (arena_.mapped() + detector_.arena().mapped()) >> 10);
   print("KB of cells of shared data", detector_.cell_arena().mapped() >> 10);
   print("times that old accesses were forgotten (memory_limit_mb)", forgotten_);
+  print("times that all was forgotten, for want of times", era_);
 }
 
 }  // namespace redflag::rt

@@ -5,8 +5,10 @@
 
 namespace redflag::rt {
 
+constexpr uint64_t kEntries = uint64_t{1} << (Shadow::kWindowBits - Regions::kShift);
+
 void Regions::Start() {
-  entries_ = static_cast<uint32_t*>(MapPages((uint64_t{1} << (Shadow::kWindowBits - kShift)) * sizeof(uint32_t)));
+  entries_ = static_cast<uint32_t*>(MapPages(kEntries * sizeof(uint32_t)));
   can_own_ = PrepareFences();
 }
 
@@ -35,6 +37,11 @@ void Regions::Leave() {
 void Regions::BeginProcess() {
   for (uint32_t i = 0; i < kOwners; ++i) places_[i] = {.region = 0, .taken = i == local.owner};
   if (can_own_) PrepareFences();
+}
+
+void Regions::Reset() {
+  ForgetPages(entries_, kEntries * sizeof(uint32_t));
+  FenceEverybody();
 }
 
 void Regions::Take(uint32_t index) {

@@ -41,6 +41,9 @@ class Regions {
   // For the calling thread: from now on it can own regions, if there is room for one more that can.
   void Join();
   void Leave();
+  // All regions are nobody's again: who has none is not in one, and finds none when it opens a window. Windows that are open may still change
+  // cells until they close.
+  void Reset();
   // After a fork, in the child: there are no others, and none is in a window.
   void BeginProcess();
 

@@ -78,6 +78,9 @@ bool Runtime::Start() {
     return false;
   }
   runtime.regions_.Start();
+  if (runtime.flags_.slot_times > 0) {
+    runtime.detector_.slots().LimitTimes(static_cast<uint64_t>(runtime.flags_.slot_times));
+  }
   runtime.contexts_.Start();
   runtime.syncs_.Start();
   runtime.infos_ = static_cast<ThreadInfo*>(MapPages(uint64_t{kMaxThreads} * sizeof(ThreadInfo)));
@@ -92,7 +95,7 @@ bool Runtime::Start() {
 Thread* Runtime::Meet() {
   if (has_ended) return nullptr;
   if (__atomic_load_n(&state_, __ATOMIC_ACQUIRE) != kRunning && !Start()) return nullptr;
-  const ForkGate::Passage passage;
+  const Gate::Passage passage;
   Runtime& runtime = Get();
   Thread* thread = runtime.NewThread(nullptr, 0, true);
   runtime.Begin(thread);
@@ -124,6 +127,7 @@ Thread* Runtime::NewThread(Thread* creator, uint64_t place, bool detached) {
   const Tid tid{__atomic_fetch_add(&next_tid_, 1, __ATOMIC_RELAXED)};
   REDFLAG_CHECK(Raw(tid) < kMaxThreads && "more than 16 million threads");
   auto* thread = ::new (arena_.Allocate(sizeof(Thread))) Thread(detector_, tid, arena_);
+  thread->era = era_;
   ThreadInfo& info = infos_[Raw(tid)];
   info.flags = detached ? wire::kDetached : 0;
   if (creator != nullptr) {
@@ -152,8 +156,9 @@ void Runtime::Begin(Thread* thread) {
                 .owner = local.owner};
   if (local.regions == nullptr) regions_.Join();
   infos_[Raw(thread->state.tid)].os_id = OsThreadId();
+  if (thread->era != era_) Restart(*thread);
   Retag(*thread);
-  ForkGate::Register(*thread);
+  Gate::Register(*thread);
 }
 
 void Runtime::EndOf(Thread* thread) {
@@ -161,8 +166,8 @@ void Runtime::EndOf(Thread* thread) {
   for (uint32_t rule = 0; rule < Detector::kRuleCount; ++rule) {
     __atomic_fetch_add(&counts_[rule], thread->state.counts[rule], __ATOMIC_RELAXED);
   }
-  detector_.OnEnd(thread->state);
-  ForkGate::Unregister(*thread);
+  if (thread->era == era_) detector_.OnEnd(thread->state);
+  Gate::Unregister(*thread);
 }
 
 void Runtime::End(Thread* thread) {
@@ -179,7 +184,7 @@ void Runtime::End(Thread* thread) {
 }
 
 void Runtime::Join(Thread& t, Thread* child) {
-  Changed(t, detector_.OnJoin(t.state, child->state));
+  if (child->era == era_) Changed(t, detector_.OnJoin(t.state, child->state));
   Drop(child);
 }
 
@@ -190,7 +195,7 @@ void Runtime::Drop(Thread* thread) {
 
 void Runtime::BeginProcess(Thread& t, uint32_t os_id) {
   regions_.BeginProcess();
-  ForkGate::ForEachOther(t, [&](Thread& other) {
+  Gate::ForEachOther(t, [&](Thread& other) {
     // Fibers may still be switched to; so may the thread itself, if it forked in one.
     if (other.is_fiber || infos_[Raw(other.state.tid)].os_id == os_id) return;
     EndOf(&other);
@@ -203,8 +208,10 @@ void Runtime::BeginProcess(Thread& t, uint32_t os_id) {
 void Runtime::Retag(Thread& t) {
   if (detector_.NeedsRenewal(t.state)) {
     detector_.Renew(t.state);
-    for (uint64_t& word : t.seen()) word = 0;  // they name times of another slot
+    t.ForgetSeen();  // they are times of another slot
+    if (regions_.can_own() && detector_.slots().IsWorn()) Gate::Ask();
   }
+  t.is_stale = false;
   t.mode.locks_to_log = !t.locks.empty();
   t.now = PackedAccess(t.state.clock.epoch(), AccessKind{}, kNoBytes, kNoContext).word();
   local.tag = TagOf(t.state.clock.epoch());

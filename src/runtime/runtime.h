@@ -14,7 +14,7 @@
 #include "runtime/barriers.h"
 #include "runtime/context_tree.h"
 #include "runtime/flags.h"
-#include "runtime/fork_gate.h"
+#include "runtime/gate.h"
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
 #include "runtime/regions.h"
@@ -62,8 +62,8 @@ class Runtime {
       return nullptr;
     thread->mode.inside = Thread::kInside;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (ForkGate::closed()) [[unlikely]]
-      ForkGate::Wait(*thread);
+    if (Gate::calls()) [[unlikely]]
+      StopAtGate(*thread);
     return thread;
   }
   static void Leave(Thread* thread) { thread->mode.inside = 0; }
@@ -194,6 +194,10 @@ class Runtime {
   Runtime();
   static Thread* Meet();
   static bool Start();
+  [[gnu::cold, gnu::noinline]] static void StopAtGate(Thread& t);
+  // Times are used up: forgets all that was labelled with one, and begins to count anew. At a closed gate, nobody else inside.
+  void BeginEra(Thread& t);
+  void Restart(Thread& t);
 
   // An access to bytes of one granule, being part of one to [addr, addr + size). Finds out the context if it needs it.
   template <bool kIsFiltered>
@@ -255,6 +259,7 @@ class Runtime {
   uint64_t counts_[Detector::kRuleCount] = {};  // of the threads that have ended
   AtomicMem::Lock forgetting_;
   uint64_t forgotten_ = 0;  // how often
+  uint32_t era_ = 0;        // changes at a closed gate
 
   static uint32_t state_;  // a State
   static char storage_[];

@@ -69,6 +69,8 @@ bool Shadow::Resident(uint64_t addr, uint64_t bytes, unsigned char* pages) const
 
 void Shadow::ReleaseCells(uint64_t addr, uint64_t bytes) const { Drop(static_cast<char*>(CellAt(addr)), bytes * 2); }
 
+void Shadow::ReleaseAllCells() const { Drop(cells_, kCellBytes); }
+
 void Shadow::Release(uint64_t addr, uint64_t bytes) const {
   ReleaseCells(addr, bytes);
   Drop(reinterpret_cast<char*>(SyncAt(addr)), bytes / 2);

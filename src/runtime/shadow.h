@@ -62,6 +62,7 @@ class Shadow {
   // Gives the pages behind this part of the program's memory back to the system; all of it reads as empty afterwards.
   void Release(uint64_t addr, uint64_t bytes) const;
   void ReleaseCells(uint64_t addr, uint64_t bytes) const;  // the same of cells alone
+  void ReleaseAllCells() const;
 
  private:
   static uint64_t Least(uint64_t a, uint64_t b) { return a < b ? a : b; }

@@ -72,6 +72,15 @@ class SyncTable {
   }
   static void EndChange(SyncObject& object) { __atomic_store_n(&object.version, object.version + 1, __ATOMIC_RELEASE); }
 
+  // Nobody else works on any: none carries anything any more.
+  void ClearAll() {
+    for (uint32_t index = 1; index <= used_; ++index) {
+      BeginChange(*objects_[index]);
+      objects_[index]->sync.Clear();
+      EndChange(*objects_[index]);
+    }
+  }
+
   // The objects in [address, address + bytes) are gone.
   void Remove(uint64_t address, uint64_t bytes) {
     for (uint64_t at = address & ~(kGranule - 1); at < address + bytes; at += kGranule) {

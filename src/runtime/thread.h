@@ -105,6 +105,7 @@ class Thread {
   }
 
   uint64_t (&seen())[kSeenWords] { return pages_->seen; }
+  void ForgetSeen() { ForgetPages(pages_->seen, sizeof pages_->seen); }
 
   KnownSync& KnownOf(const SyncObject* object) {
     return pages_->known[reinterpret_cast<uint64_t>(object) / 64 % kKnownSyncs];
@@ -148,7 +149,9 @@ class Thread {
   RaceRecord record;
   struct Fiber* fiber = nullptr;  // its handle, once somebody asked for it (abi_fiber.cc)
   bool is_fiber = false;
-  bool registered = false;  // fork_gate.h
+  bool registered = false;  // gate.h
+  uint32_t era = 0;         // that its clock is of (era.cc)
+  bool is_stale = false;    // its Local says what was true in another era
   Thread* next_registered = nullptr;
   static constexpr int64_t kMemoryCheck = 1u << 14;
   // Entries of the table of blocks that are free, at hand.

@@ -46,6 +46,24 @@ TEST(ArenaTest, LongUseWithoutGrowthTakesNoMoreFromTheSystem) {
   EXPECT_EQ(arena.mapped(), mapped);
 }
 
+TEST(ArenaTest, RecycledMemoryIsHandedOutAgain) {
+  Arena<PlainMem> arena;
+  const auto use = [&] {
+    for (int i = 0; i < 3000; ++i) static_cast<char*>(arena.Allocate(1000))[999] = 1;
+    arena.Free(arena.Allocate(3 << 20), 3 << 20);
+  };
+  use();
+  const size_t mapped = arena.mapped();
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_NE(arena.in_use(), 0u);
+    arena.Recycle();
+    EXPECT_EQ(arena.in_use(), 0u);
+    use();
+  }
+  EXPECT_LE(arena.mapped(), mapped + mapped / 2 + (size_t{8} << 20))
+      << "regions that a block does not fit into are passed over";
+}
+
 TEST(ArenaTest, ThreadsShareOneUnderAtomicMem) {
   Arena<AtomicMem> arena;
   std::vector<std::thread> threads;

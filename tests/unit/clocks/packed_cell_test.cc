@@ -207,11 +207,13 @@ TEST(PackedCellConcurrentTest, SimultaneousAccessesNeitherInventNorHideARace) {
     for (auto& cell : cells) touch(main, cell, AccessKind::kWrite);
     if (round % 100 != 0) continue;
     std::vector<std::unique_ptr<Detector::Thread>> children;
+    children.reserve(kThreads);
     for (uint32_t i = 0; i < kThreads; ++i) {
       children.push_back(std::make_unique<Detector::Thread>(hb, Tid{1 + i}));
       hb.OnFork(main, *children.back());
     }
     std::vector<std::thread> threads;
+    threads.reserve(children.size());
     for (auto& child : children) {
       threads.emplace_back([&, t = child.get()] {
         for (int i = 0; i < 200; ++i) {

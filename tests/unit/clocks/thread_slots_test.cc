@@ -29,6 +29,39 @@ TEST_F(ThreadSlotsTest, ASlotIsReusedWhenTheCreatorKnowsItsLastTime) {
   EXPECT_EQ(slots_.reused(), 1u);
 }
 
+// A thread that has used up the times of one slot after the other: in the end there is a need to begin anew, and then there are all.
+TEST_F(ThreadSlotsTest, SlotsWithoutTimesAreWornUntilAllIsForgotten) {
+  constexpr uint32_t kSlots = 16;
+  constexpr uint64_t kTimes = 32;
+  ThreadSlots<PlainMem> slots(arena_, kSlots, kTimes);
+  const Epoch first = slots.Claim(Tid{0}, nullptr);
+  EXPECT_FALSE(slots.IsUsedUp(TimeOf(first)));
+  EXPECT_FALSE(slots.IsUsedUp(Time{kTimes - 1}));
+  EXPECT_TRUE(slots.IsUsedUp(Time{kTimes}));
+  Epoch last = first;
+  for (uint32_t used = 1; used < kSlots - 2; ++used) {
+    EXPECT_FALSE(slots.IsWorn()) << used;
+    last = slots.Exchange(Tid{0}, creator_);
+    EXPECT_EQ(TimeOf(last), Time{1});
+    EXPECT_EQ(Raw(SlotOf(last)), used);
+  }
+  slots.Exchange(Tid{0}, creator_);
+  EXPECT_TRUE(slots.IsWorn());
+  EXPECT_EQ(slots.overcommitted(), 0u);
+  slots.Reset();
+  EXPECT_FALSE(slots.IsWorn());
+  EXPECT_EQ(slots.OwnerOf(slots.Claim(Tid{7}, nullptr)), Tid{7});
+  EXPECT_EQ(slots.size(), 1u);
+}
+
+// Many threads that live are no reason to: it would not help.
+TEST_F(ThreadSlotsTest, SlotsOfLiveThreadsAreNotWorn) {
+  ThreadSlots<PlainMem> slots(arena_, 16, 32);
+  for (uint32_t i = 0; i < 20; ++i) slots.Claim(Tid{i}, nullptr);
+  EXPECT_FALSE(slots.IsWorn());
+  EXPECT_EQ(slots.overcommitted(), 4u);
+}
+
 TEST_F(ThreadSlotsTest, ASlotIsNotReusedBeforeItsLastTimeIsKnown) {
   const Epoch first = slots_.Claim(Tid{0}, nullptr);
   slots_.Retire(MakeEpoch(SlotOf(first), Time{9}));

@@ -1,0 +1,125 @@
+#include "runtime/gate.h"
+
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "base/arch.h"
+#include "base/mem.h"
+#include "runtime/fence.h"
+#include "runtime/thread.h"
+
+namespace redflag::rt {
+namespace {
+
+constinit AtomicMem::Lock threads_lock;
+constinit uint32_t passages = 0;
+
+// Asks again and again whether it is time to go on, for two seconds at most.
+template <class Condition>
+bool WaitUntil(Condition condition) {
+  constexpr int kTries = 20'000;
+  for (int i = 0; i < kTries; ++i) {
+    if (condition()) return true;
+    timespec wait = {.tv_sec = 0, .tv_nsec = 100'000};
+    arch::Syscall(SYS_nanosleep, reinterpret_cast<int64_t>(&wait), 0);
+  }
+  return false;
+}
+
+uint64_t AddressOf(const Thread& t) { return reinterpret_cast<uint64_t>(&t); }
+
+}  // namespace
+
+constinit uint64_t Gate::state_ = kOpen;
+constinit bool Gate::is_era_ = false;
+constinit Thread* Gate::first_ = nullptr;
+
+void Gate::Wait(Thread& t) {
+  if (const uint64_t state = __atomic_load_n(&state_, __ATOMIC_ACQUIRE); state <= kAsked || state == AddressOf(t))
+    return;
+  __atomic_store_n(&t.mode.inside, 0, __ATOMIC_RELEASE);
+  AwaitOpen();
+  __atomic_store_n(&t.mode.inside, 1, __ATOMIC_RELAXED);
+}
+
+Thread* Gate::NextOf(const Thread& t) { return t.next_registered; }
+
+void Gate::Register(Thread& t) {
+  ScopedLock guard(threads_lock);
+  if (t.registered) return;
+  t.registered = true;
+  t.next_registered = first_;
+  first_ = &t;
+}
+
+void Gate::Unregister(Thread& t) {
+  ScopedLock guard(threads_lock);
+  if (!t.registered) return;
+  t.registered = false;
+  for (Thread** link = &first_; *link != nullptr; link = &(*link)->next_registered) {
+    if (*link != &t) continue;
+    *link = t.next_registered;
+    return;
+  }
+}
+
+void Gate::AwaitOpen() {
+  while (!WaitUntil([] { return !closed(); }) && __atomic_load_n(&is_era_, __ATOMIC_RELAXED)) continue;
+}
+
+void Gate::Ask() {
+  uint64_t expected = kOpen;
+  __atomic_compare_exchange_n(&state_, &expected, kAsked, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+}
+
+bool Gate::Answers(Thread& t) {
+  uint64_t expected = kAsked;
+  if (!__atomic_compare_exchange_n(&state_, &expected, AddressOf(t), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+    return false;
+  }
+  __atomic_store_n(&is_era_, true, __ATOMIC_RELAXED);
+  return true;
+}
+
+bool Gate::Close(Thread& t) {
+  WaitUntil([&] {
+    uint64_t state = __atomic_load_n(&state_, __ATOMIC_RELAXED);
+    if (state == AddressOf(t)) return true;
+    return state <= kAsked &&
+           __atomic_compare_exchange_n(&state_, &state, AddressOf(t), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+  });
+  PrepareFences();
+  FenceEverybody();
+  return AwaitOthers(t);
+}
+
+bool Gate::AwaitOthers(const Thread& t) {
+  const auto all_outside = [&] {
+    if (__atomic_load_n(&passages, __ATOMIC_SEQ_CST) != 0) return false;
+    ScopedLock guard(threads_lock);
+    for (const Thread* other = first_; other != nullptr; other = other->next_registered) {
+      if (other != &t && __atomic_load_n(&other->mode.inside, __ATOMIC_ACQUIRE) != 0) return false;
+    }
+    return true;
+  };
+  // Twice: who switches fibers is in one while it enters another.
+  return WaitUntil([&] { return all_outside() && all_outside(); });
+}
+
+void Gate::Open() {
+  __atomic_store_n(&is_era_, false, __ATOMIC_RELAXED);
+  __atomic_store_n(&state_, kOpen, __ATOMIC_RELEASE);
+}
+
+Gate::Passage::Passage() {
+  __atomic_fetch_add(&passages, 1, __ATOMIC_SEQ_CST);
+  const Thread* self = local.thread;
+  if (!closed() || (self != nullptr && __atomic_load_n(&state_, __ATOMIC_ACQUIRE) == AddressOf(*self))) return;
+  __atomic_fetch_sub(&passages, 1, __ATOMIC_SEQ_CST);
+  AwaitOpen();
+  __atomic_fetch_add(&passages, 1, __ATOMIC_SEQ_CST);
+}
+
+Gate::Passage::~Passage() { __atomic_fetch_sub(&passages, 1, __ATOMIC_SEQ_CST); }
+
+}  // namespace redflag::rt
