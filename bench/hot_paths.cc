@@ -1,18 +1,12 @@
-// The paths that decide how fast a detector is, one at a time, for counting instructions: run under callgrind, each path
-// dumps its own count. tools/hot_paths.py runs it and compares the counts with bench/golden/.
+// Counts the instructions of hot paths (hot_paths.h): run under callgrind, each path dumps its own count. tools/hot_paths.py runs it
+// and compares the counts with bench/golden/.
 //
 //   valgrind --tool=callgrind --collect-atstart=no build/release/bench/hot_paths
-#include <valgrind/callgrind.h>
+#include "bench/hot_paths.h"
 
-#include <cstdint>
-#include <cstdio>
-#include <string>
-#include <vector>
+#include <utility>
 
-#include "base/mem.h"
 #include "detectors/all.h"
-#include "events/event.h"
-#include "offline/replay.h"
 
 namespace redflag::bench {
 namespace {
@@ -21,13 +15,6 @@ constexpr uint64_t kData = 0x10'0000;
 constexpr uint32_t kLock = 0;
 constexpr uint32_t kSignal = 1;
 
-// Events that are played again and again. What a path costs is given for each of its `operations`.
-struct Path {
-  const char* name;
-  std::vector<Event> round;
-  uint64_t operations;
-};
-
 Event Touch(EventKind kind, uint32_t thread, uint64_t word) {
   return Event::OnMemory(kind, Tid{thread}, Addr{kData + word * 8}, 8);
 }
@@ -35,6 +22,8 @@ Event Sync(EventKind kind, uint32_t thread, uint32_t object) { return Event::OnO
 Event Rmw(uint32_t thread) {
   return Event::OnMemory(EventKind::kAtomicRmw, Tid{thread}, Addr{kData}, 8, MemoryOrder::kAcqRel);
 }
+
+}  // namespace
 
 // Threads 0 to 3 are there from the start. Thread 0 signals to begin a new segment.
 std::vector<Path> Paths() {
@@ -71,30 +60,10 @@ std::vector<Path> Paths() {
   return paths;
 }
 
-template <class D>
-void Count() {
-  constexpr int kRounds = 200;
-  for (const Path& path : Paths()) {
-    Replay<D> replay({Tid{0}, Tid{1}, Tid{2}, Tid{3}});
-    uint64_t index = 0;
-    const auto play = [&](int rounds) {
-      for (int i = 0; i < rounds; ++i) {
-        for (const Event& event : path.round) replay.Step(event, index++);
-      }
-    };
-    play(kRounds);  // tables have grown to their size
-    CALLGRIND_ZERO_STATS;
-    CALLGRIND_START_INSTRUMENTATION;
-    CALLGRIND_TOGGLE_COLLECT;
-    play(kRounds);
-    CALLGRIND_TOGGLE_COLLECT;
-    const std::string name = std::string(D::kName) + "/" + path.name + "/" + std::to_string(path.operations * kRounds);
-    CALLGRIND_DUMP_STATS_AT(name.c_str());
-    if (!replay.races().empty()) std::printf("%s: %zu races where none is\n", name.c_str(), replay.races().size());
-  }
-}
+#define REDFLAG_DETECTOR(Class, name) extern template void Count<Class<PlainMem>>();
+#include "detectors/list.inc"
+#undef REDFLAG_DETECTOR
 
-}  // namespace
 }  // namespace redflag::bench
 
 int main() {

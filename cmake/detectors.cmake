@@ -2,6 +2,7 @@
 #   REDFLAG_DETECTORS                     names, for tests
 #   generated/detectors/analyze_NAME.cc   the offline replayer with that detector, a translation unit each
 #   generated/detectors/inprocess_NAME.cc the detector with the runtime's memory policy, for the symbol check
+#   generated/detectors/hot_paths_NAME.cc the same as analyze_NAME.cc, for counting instructions
 #   generated/detectors/list.inc          REDFLAG_DETECTOR lines for the preprocessor
 #   generated/detectors/all.h             all headers
 #   generated/detectors/typed_list.h      all of them as a type list, for typed tests
@@ -11,6 +12,7 @@ file(STRINGS src/detectors/list.def lines REGEX "^REDFLAG_DETECTOR\\(")
 set(REDFLAG_DETECTORS)
 set(REDFLAG_ANALYZE_SOURCES)
 set(REDFLAG_INPROCESS_SOURCES)
+set(REDFLAG_HOT_PATHS_SOURCES)
 set(list_inc)
 set(DETECTOR_INCLUDES)
 set(DETECTOR_TYPES)
@@ -22,6 +24,8 @@ foreach(line IN LISTS lines)
   set(generated ${PROJECT_BINARY_DIR}/generated/detectors)
   configure_file(cmake/analyze_detector.cc.in ${generated}/analyze_${DETECTOR_NAME}.cc @ONLY)
   configure_file(cmake/inprocess_detector.cc.in ${generated}/inprocess_${DETECTOR_NAME}.cc @ONLY)
+  configure_file(cmake/hot_paths_detector.cc.in ${generated}/hot_paths_${DETECTOR_NAME}.cc @ONLY)
+  list(APPEND REDFLAG_HOT_PATHS_SOURCES ${generated}/hot_paths_${DETECTOR_NAME}.cc)
   list(APPEND REDFLAG_ANALYZE_SOURCES ${generated}/analyze_${DETECTOR_NAME}.cc)
   list(APPEND REDFLAG_INPROCESS_SOURCES ${generated}/inprocess_${DETECTOR_NAME}.cc)
   string(APPEND DETECTOR_INCLUDES "#include \"detectors/${DETECTOR_NAME}.h\"\n")
