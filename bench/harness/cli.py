@@ -24,7 +24,8 @@ parts:
 
 examples:
   bench/run                            every workload under every tool: about an hour
-  bench/run --quick                    fewer workloads, smaller inputs: 5 minutes
+  bench/run --quick                    six workloads: 5 minutes
+  bench/run --long                     larger inputs, and all variants of the slow tools everywhere: three hours or more
   bench/run --only hashmap,queue --tools tsan-clang,tsan-gcc
   bench/run quality --quick
   bench/run --compare OLD/results.json NEW/results.json
@@ -43,7 +44,8 @@ def _parser() -> argparse.ArgumentParser:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", nargs="?", choices=("programs", "micro"), default="programs",
                         help="see below")
-    parser.add_argument("--quick", action="store_true", help="fits 5 minutes: fewer workloads and tools, smaller inputs")
+    parser.add_argument("--quick", action="store_true", help="fits 5 minutes: fewer workloads and tools")
+    parser.add_argument("--long", action="store_true", help="inputs that take five times as long, all tools on all workloads")
     parser.add_argument("--only", type=_names, metavar="W,W", help="these workloads")
     parser.add_argument("--tools", type=_names, metavar="T,T", help="these tools, and the native code they are compared with")
     parser.add_argument("--repetitions", type=int, default=5, metavar="N", help="runs of each (default 5)")
@@ -117,9 +119,12 @@ def _list(chosen: list[Tool], workloads: list[Workload]) -> int:
 
 def _measure(options: argparse.Namespace, chosen: list[Tool], workloads: list[Workload]) -> int:
     wait = options.wait if options.wait is not None else 10.0 if options.quick else 60.0
-    plan = Plan(chosen, workloads, QUICK if options.quick else FULL, options.repetitions,
+    if options.quick and options.long:
+        raise ValueError("--quick and --long: which?")
+    picked = bool(options.only or options.tools)
+    plan = Plan(chosen, workloads, FULL if options.long else QUICK, options.repetitions,
                 growth=not (options.no_growth or options.quick), timeout=options.timeout, wait=wait,
-                spare_heavy=options.quick and not (options.only or options.tools))
+                spare_heavy=options.quick and not picked, spare_variants=not (options.long or picked))
     builder = Builder(BUILD)
     made_from = sorted({f"{t.toolchain.name}/{w.name}={builder.key(t.toolchain, w)}" for t in chosen for w in workloads
                         if t.toolchain.name not in w.skip})

@@ -7,8 +7,8 @@ import pathlib
 from collections.abc import Callable, Mapping
 
 # How large a run is. A scale is a class of run time, so that each workload states its own inputs for it.
-FULL = "full"  # 0.5-1 s of CPU natively: the figures we quote
-QUICK = "quick"  # 0.1-0.2 s natively: --quick
+FULL = "full"  # 0.5-1 s of CPU natively: --long
+QUICK = "quick"  # 0.1-0.2 s natively: the usual
 SMALL = "small"  # 0.03-0.06 s natively: for tools that are 50-100 times slower; marked in every table
 SCALES = (FULL, QUICK, SMALL)
 
@@ -35,7 +35,7 @@ class Tool:
     prefix: tuple[str, ...] = ()  # the program runs under this command
     env: Mapping[str, str] = dataclasses.field(default_factory=dict)
     heavy: bool = False  # runs at scale SMALL
-    full_only: bool = False  # not part of --quick
+    full_only: bool = False  # not part of --quick, and on all workloads with --long only
     ours: bool = False  # Redflag, not a peer
     parts: tuple[pathlib.Path, ...] = ()  # files of ours that it is made of
     report: str = ""  # a regular expression: each match in the program's standard error is one report
@@ -68,6 +68,6 @@ class Workload:
     command: Callable[[pathlib.Path, str, int], Command]
     sources: tuple[pathlib.Path, ...] = ()  # what the binaries are made from; a change of any builds them again
     quick: bool = False  # part of --quick
-    quick_heavy: bool = False  # there also under the heavy tools
+    quick_heavy: bool = False  # there also under the heavy tools; without --long, under all variants of them
     growth: bool = False  # also run at 1-64 threads
     skip: Mapping[str, str] = dataclasses.field(default_factory=dict)  # toolchain name -> why it can't be built with it

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from . import tools as tools_module
 from .measure import Launcher, RunFailed, others_now, run
-from .model import FULL, QUICK, SMALL, Tool, Toolchain, Workload
+from .model import QUICK, SMALL, Tool, Toolchain, Workload
 from .render import QUIET
 from .store import Cell, Log
 
@@ -22,17 +22,18 @@ GROWTH_THREADS = (1, 2, 4, 8, 16, 64)
 class Plan:
     tools: Sequence[Tool]
     workloads: Sequence[Workload]
-    scale: str = FULL
+    scale: str = QUICK
     repetitions: int = 5
     growth: bool = True
     timeout: float = 600.0
     wait: float = 60.0  # seconds to wait for a quiet machine, at most
     spare_heavy: bool = False  # the heavy tools only where a workload says that they fit --quick
+    spare_variants: bool = False  # the same of their variants that are not part of --quick
 
     def rounds(self, workload: Workload) -> list[list[tuple[Tool, Cell]]]:
         """What to run for a workload: groups of cells that are compared with one another, each run in turn."""
         light = [t for t in self.tools if not t.heavy]
-        heavy = [t for t in self.tools if t.heavy]
+        heavy = [t for t in self.tools if t.heavy and not (t.full_only and self.spare_variants and not workload.quick_heavy)]
         groups = [self._group(workload, light, self.scale, workload.threads)] if light else []
         if heavy and (workload.quick_heavy or not self.spare_heavy):
             bases = [t for t in light if t.name in {h.baseline for h in heavy}]

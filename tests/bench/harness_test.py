@@ -141,17 +141,24 @@ class MeasureTest(Folder):
 
 class SessionTest(Folder):
     def test_tools_take_turns(self) -> None:
-        plan = session.Plan([NATIVE, SLOW, OURS], [self.workload()], repetitions=3, wait=0)
+        plan = session.Plan([NATIVE, SLOW, OURS], [self.workload()], FULL, repetitions=3, wait=0)
         log = self.measure(plan)
         self.assertEqual({len(s) for s in log.samples.values()}, {3})
         lines = (self.folder / "order").read_text().split("\n")[:-1]
         self.assertEqual(lines, ["2000", "2 2000", "3 2000"] * 3)
 
     def test_heavy_tools_run_small_beside_native_code_at_that_size(self) -> None:
-        plan = session.Plan([NATIVE, SLOW, HEAVY], [self.workload()], repetitions=1, wait=0)
+        plan = session.Plan([NATIVE, SLOW, HEAVY], [self.workload()], FULL, repetitions=1, wait=0)
         self.measure(plan)
         lines = (self.folder / "order").read_text().split("\n")[:-1]
         self.assertEqual(lines, ["2000", "2 2000", "500", "4 500"])
+
+    def test_variants_of_heavy_tools_run_where_they_are_short(self) -> None:
+        variant = dataclasses.replace(HEAVY, name="variant", full_only=True)
+        workloads = [self.workload("long"), self.workload("short", quick_heavy=True)]
+        plan = session.Plan([NATIVE, HEAVY, variant], workloads, spare_variants=True)
+        tools = [{cell.tool for group in plan.rounds(w) for _, cell in group} for w in workloads]
+        self.assertEqual(tools, [{"native", "heavy"}, {"native", "heavy", "variant"}])
 
     def test_growth_runs_every_thread_count(self) -> None:
         plan = session.Plan([NATIVE, SLOW], [self.workload(growth=True, threads=4)], repetitions=1, wait=0)
@@ -168,7 +175,7 @@ class SessionTest(Folder):
         why = {(c.workload, c.tool): w for c, w in log.failures.items()}
         self.assertIn("no such package", why["gone", "native"])
         self.assertIn("wrong result", why["wrong", "slow"])
-        self.assertEqual(len(log.samples[store.Cell("loop", "slow", FULL, 1)]), 2)
+        self.assertEqual(len(log.samples[store.Cell("loop", "slow", QUICK, 1)]), 2)
 
     def test_a_toolchain_that_a_workload_skips_is_not_run(self) -> None:
         log = self.measure(session.Plan([NATIVE, SLOW], [self.workload(skip={"plain": "no"})], wait=0))
