@@ -36,6 +36,7 @@ if(NOT TARGET redflag::redflag)
   target_link_options(redflag::redflag INTERFACE
     "SHELL:-Wl,--push-state,--no-as-needed \"${_redflag_runtime}\" -Wl,--pop-state")
   target_link_libraries(redflag::redflag INTERFACE redflag::runtime)
+  target_include_directories(redflag::redflag INTERFACE "${_redflag_prefix}/include")  # redflag/annotations.h
 endif()
 
 unset(_redflag_prefix)

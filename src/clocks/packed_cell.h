@@ -305,10 +305,10 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
 
     bool is_spread() const { return write_ == kSpilled; }
 
-    void Clear(Arena<Mem>& arena) {
-      Forget(kAllBytes);
+    void Clear(Arena<Mem>& arena, ByteMask bytes = kAllBytes) {
+      Forget(bytes);
       if (!is_spread()) return;
-      record()->racy = kNoBytes;
+      record()->racy = record()->racy & ~bytes;
       Fold(arena);
     }
 

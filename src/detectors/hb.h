@@ -291,6 +291,8 @@ class Hb {
   }
 
   void Forget(Cell& cell) { cell.Clear(cell_arena_); }
+  // Nothing is known of these bytes any more.
+  void Forget(Cell& cell, ByteMask bytes) { OpenedCell(cell).Clear(cell_arena_, bytes); }
 
   // [HB renew]: where cells have few bits for a time, a thread that has used them up goes on in another slot, and stays
   // where it is if there is none: its time then stands still, which can hide a race and invents none.

@@ -1,7 +1,5 @@
-// Dynamic annotations: what a program says of itself in the words of dynamic_annotations.h (ThreadSanitizer paper, section 5).
-//
-// Annotations that change nothing for a precise happens-before detector are there and empty: those that turn locks into edges
-// (they are), condition variables (the mutex orders, intercept/conditions.cc), and hints for tools of other kinds.
+// Dynamic annotations: what a program says of itself (include/redflag/annotations.h; ThreadSanitizer paper, section 5), under the names
+// that programs annotated for ThreadSanitizer or with Abseil call. Hints for tools of other kinds are there and empty.
 #include <cstdint>
 
 #include "intercept/hooks.h"
@@ -14,20 +12,70 @@ namespace {
 
 LockMode ModeOf(long is_write) { return is_write != 0 ? LockMode::kExclusive : LockMode::kShared; }
 
-// Whole granules: what shares one with other data keeps its past.
-void BeginAnew(uint64_t addr, uint64_t bytes) {
+// What happened to this memory is ordered before all that will: nothing of it is remembered.
+void BeginAnew(const void* memory, uint64_t bytes) {
   Thread* t = Runtime::Enter();
   if (t == nullptr) return;
-  const uint64_t begin = (addr + kGranule - 1) & ~(kGranule - 1);
-  const uint64_t end = (addr + bytes) & ~(kGranule - 1);
-  if (begin < end) Runtime::Get().ForgetCells(begin, end - begin);
+  if (bytes != 0) Runtime::Get().ForgetCells(reinterpret_cast<uint64_t>(memory), bytes);
   Runtime::Leave(t);
+}
+
+void ForgetAll() {
+  if (!Runtime::IsActive()) return;
+  Runtime::Get().AskToForgetAll();
+  if (Thread* t = Runtime::Enter()) Runtime::Leave(t);  // whoever enters does it
 }
 
 void DeclareBenign(const void* memory, uint64_t bytes) {
   const Gate::Passage passage;
   AddBenign(reinterpret_cast<uint64_t>(memory), bytes);
 }
+void DeclareBenign(const Mention& mention) {
+  const Gate::Passage passage;
+  AddBenign(mention);
+}
+
+// Barriers of the program's own making: how many threads meet there.
+class AnnotatedBarriers {
+ public:
+  void Add(const void* barrier, uint32_t parties) {
+    ScopedLock guard(lock_);
+    Entry* entry = Find(barrier);
+    if (entry == nullptr) entry = Find(nullptr);  // one that is free
+    if (entry == nullptr) {
+      entry = Runtime::Get().arena().New<Entry>();
+      entry->next = first_;
+      first_ = entry;
+    }
+    entry->barrier = barrier;
+    entry->parties = parties;
+  }
+  void Remove(const void* barrier) {
+    ScopedLock guard(lock_);
+    if (Entry* entry = Find(barrier); entry != nullptr) entry->barrier = nullptr;
+  }
+  // 0: not one of them.
+  uint32_t PartiesOf(const void* barrier) {
+    ScopedLock guard(lock_);
+    const Entry* entry = Find(barrier);
+    return entry == nullptr ? 0 : entry->parties;
+  }
+
+ private:
+  struct Entry {
+    const void* barrier = nullptr;
+    uint32_t parties = 0;
+    Entry* next = nullptr;
+  };
+  Entry* Find(const void* barrier) {
+    Entry* entry = first_;
+    while (entry != nullptr && entry->barrier != barrier) entry = entry->next;
+    return entry;
+  }
+  AtomicMem::Lock lock_;
+  Entry* first_ = nullptr;
+};
+constinit AnnotatedBarriers annotated_barriers;
 
 bool Equal(const char* a, const char* b) {
   while (*a == *b && *a != '\0') ++a, ++b;
@@ -62,13 +110,20 @@ REDFLAG_ANNOTATION(PCQDestroy, const void* queue) { hooks::Forget(REDFLAG_CALLER
 REDFLAG_ANNOTATION(PCQPut, const void* queue) { hooks::Release(REDFLAG_CALLER, queue); }
 REDFLAG_ANNOTATION(PCQGet, const void* queue) { hooks::Acquire(REDFLAG_CALLER, queue); }
 
-REDFLAG_EMPTY_ANNOTATION(CondVarSignal, const void*)
-REDFLAG_EMPTY_ANNOTATION(CondVarSignalAll, const void*)
-REDFLAG_EMPTY_ANNOTATION(CondVarWait, const void*, const void*)
-REDFLAG_EMPTY_ANNOTATION(MutexIsUsedAsCondVar, const void*)
-REDFLAG_EMPTY_ANNOTATION(MutexIsNotPHB, const void*)
-REDFLAG_EMPTY_ANNOTATION(PublishMemoryRange, const void*, unsigned long)
-REDFLAG_EMPTY_ANNOTATION(UnpublishMemoryRange, const void*, unsigned long)
+REDFLAG_ANNOTATION(CondVarSignal, const void* condition) { hooks::Release(REDFLAG_CALLER, condition); }
+REDFLAG_ANNOTATION(CondVarSignalAll, const void* condition) { hooks::Release(REDFLAG_CALLER, condition); }
+REDFLAG_ANNOTATION(CondVarWait, const void* condition, const void*) { hooks::Acquire(REDFLAG_CALLER, condition); }
+
+REDFLAG_ANNOTATION(MutexIsUsedAsCondVar, const void* lock) {
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  Runtime::Get().PureHbLock(*t, reinterpret_cast<uint64_t>(lock));
+  Runtime::Leave(t);
+}
+REDFLAG_EMPTY_ANNOTATION(MutexIsNotPHB, const void*)  // the usual case, for detectors that tell locks apart
+
+REDFLAG_ANNOTATION(PublishMemoryRange, const void* memory, unsigned long bytes) { BeginAnew(memory, bytes); }
+REDFLAG_ANNOTATION(UnpublishMemoryRange, const void* memory, unsigned long bytes) { BeginAnew(memory, bytes); }
 
 // ---- Locks of the program's own making ----
 
@@ -82,6 +137,31 @@ REDFLAG_ANNOTATION(RWLockReleased, const void* lock, long is_write) {
   hooks::Unlocking(REDFLAG_CALLER, lock, ModeOf(is_write));
 }
 
+// ---- Barriers of the program's own making ----
+
+REDFLAG_ANNOTATION(BarrierInit, const void* barrier, long count, long) {
+  if (!Runtime::IsActive()) return;
+  const Gate::Passage passage;
+  annotated_barriers.Add(barrier, count > 0 ? static_cast<uint32_t>(count) : 1);
+  hooks::BarrierForgotten(REDFLAG_CALLER, barrier);
+}
+REDFLAG_ANNOTATION(BarrierWaitBefore, const void* barrier) {
+  const uint32_t parties = annotated_barriers.PartiesOf(barrier);
+  if (parties == 0 || !Runtime::IsActive()) return;
+  const uint64_t phase = hooks::BarrierArrive(REDFLAG_CALLER, barrier, parties);
+  local.thread->annotated_phase = phase;
+}
+REDFLAG_ANNOTATION(BarrierWaitAfter, const void*) {
+  if (!Runtime::IsActive() || local.thread->annotated_phase == 0) return;
+  const uint64_t phase = local.thread->annotated_phase;
+  local.thread->annotated_phase = 0;
+  hooks::BarrierLeave(REDFLAG_CALLER, phase);
+}
+REDFLAG_ANNOTATION(BarrierDestroy, const void* barrier) {
+  annotated_barriers.Remove(barrier);
+  hooks::BarrierForgotten(REDFLAG_CALLER, barrier);
+}
+
 // ---- Races that are known, memory that starts anew ----
 
 REDFLAG_ANNOTATION(BenignRaceSized, const void* memory, unsigned long bytes, const char*) {
@@ -90,12 +170,19 @@ REDFLAG_ANNOTATION(BenignRaceSized, const void* memory, unsigned long bytes, con
 REDFLAG_ABI void WTFAnnotateBenignRaceSized(const char*, int, const void* memory, unsigned long bytes, const char*) {
   DeclareBenign(memory, bytes);
 }
-REDFLAG_ANNOTATION(BenignRace, const void* memory, const char*) { DeclareBenign(memory, 1); }
-REDFLAG_ANNOTATION(ExpectRace, const void* memory, const char*) { DeclareBenign(memory, 1); }
-REDFLAG_EMPTY_ANNOTATION(FlushExpectedRaces)
-REDFLAG_ANNOTATION(NewMemory, const void* memory, unsigned long bytes) {
-  BeginAnew(reinterpret_cast<uint64_t>(memory), bytes);
+REDFLAG_ABI void AnnotateBenignRace(const char* file, int line, const void* memory, const char* why) {
+  DeclareBenign(
+      {.address = reinterpret_cast<uint64_t>(memory), .why = why, .file = file, .line = line, .is_expected = false});
 }
+REDFLAG_ABI void AnnotateExpectRace(const char* file, int line, const void* memory, const char* why) {
+  DeclareBenign(
+      {.address = reinterpret_cast<uint64_t>(memory), .why = why, .file = file, .line = line, .is_expected = true});
+}
+REDFLAG_ANNOTATION(FlushExpectedRaces) {
+  const Gate::Passage passage;
+  FlushExpectedRaces();
+}
+REDFLAG_ANNOTATION(NewMemory, const void* memory, unsigned long bytes) { BeginAnew(memory, bytes); }
 
 // ---- Not watching ----
 
@@ -111,8 +198,11 @@ REDFLAG_IGNORE(Writes, mode.ignore_writes)
 REDFLAG_IGNORE(Sync, ignore_sync)
 #undef REDFLAG_IGNORE
 
+// For all threads: what happens meanwhile is seen, and forgotten before a race is told again.
 REDFLAG_ANNOTATION(EnableRaceDetection, int enable) {
-  if (Runtime::IsActive()) local.thread->mode.ignore += enable != 0 ? -1 : 1;
+  if (!Runtime::IsActive()) return;
+  if (enable != 0) ForgetAll();
+  Runtime::Get().Watch(enable != 0);
 }
 
 // ---- Names, and questions ----
@@ -127,14 +217,18 @@ REDFLAG_ANNOTATION(ThreadName, const char* name) {
   Runtime::Leave(t);
 }
 
+REDFLAG_ANNOTATION(FlushState) { ForgetAll(); }
 REDFLAG_EMPTY_ANNOTATION(TraceMemory, const void*)
-REDFLAG_EMPTY_ANNOTATION(FlushState)
 REDFLAG_EMPTY_ANNOTATION(NoOp, const void*)
+REDFLAG_EMPTY_ANNOTATION(MemoryIsInitialized, const void*, unsigned long)
+REDFLAG_EMPTY_ANNOTATION(MemoryIsUninitialized, const void*, unsigned long)
 
 REDFLAG_ABI int RunningOnValgrind() { return 0; }
 REDFLAG_ABI double ValgrindSlowdown() { return 10.0; }
+REDFLAG_ABI int AbslRunningOnValgrind() { return 0; }
+REDFLAG_ABI double AbslValgrindSlowdown() { return 10.0; }
 REDFLAG_ABI const char* ThreadSanitizerQuery(const char* query) {
   return Equal(query, "pure_happens_before") ? "1" : "0";
 }
 
-REDFLAG_ABI void __tsan_flush_memory() {}
+REDFLAG_ABI void __tsan_flush_memory() { ForgetAll(); }

@@ -1,5 +1,6 @@
 // Eras. A label has 20 bits for a time and 10 for a slot: after some 10^9 releases a process has used them all. Then everything that is
-// labelled is forgotten, once, and counting begins anew: cells, clocks of threads and of synchronization objects, logs of locks.
+// labelled is forgotten, once, and counting begins anew: cells, clocks of threads and of synchronization objects, logs of locks. Or the
+// program asks for it (AnnotateFlushState).
 // Races between the last accesses before and the first after that are not found; nothing is invented.
 //
 // Nobody else may be in the runtime meanwhile (gate.h). Accesses that are recorded without entering it look for their region first
@@ -43,7 +44,8 @@ void Runtime::BeginEra(Thread& t) {
   Restart(t);
   Retag(t);
   if (flags_.verbosity > 0) {
-    Complain("Redflag: a billion releases: what was before is forgotten, and races with it are not found");
+    Complain(
+        "Redflag: what was before is forgotten (a billion releases, or asked to), and races with it are not found");
   }
 }
 

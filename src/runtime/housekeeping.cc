@@ -53,7 +53,7 @@ void Runtime::PrintStats() {
   print("KB of clocks", (arena_.mapped() + detector_.arena().mapped()) >> 10);
   print("KB of cells of shared data", detector_.cell_arena().mapped() >> 10);
   print("times that old accesses were forgotten (memory_limit_mb)", forgotten_);
-  print("times that all was forgotten, for want of times", era_);
+  print("times that all was forgotten (a billion releases, or asked to)", era_);
 }
 
 }  // namespace redflag::rt

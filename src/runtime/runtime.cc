@@ -113,10 +113,11 @@ int Runtime::FinishProcess(int status) {
   uint32_t expected = kRunning;
   Runtime& runtime = Get();
   if (__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    FlushExpectedRaces();
     StopEmitting(runtime.flags_);
     if (runtime.flags_.print_stats) runtime.PrintStats();
   }
-  bool failed = runtime.races() > SuppressedRaces();
+  bool failed = runtime.races() > SuppressedRaces() || MissedExpectations() != 0;
   if (__tsan_on_finalize != nullptr) failed = __tsan_on_finalize(failed ? 1 : 0) != 0;
   return failed && runtime.flags_.exitcode != 0 ? runtime.flags_.exitcode : status;
 }
@@ -203,6 +204,7 @@ void Runtime::BeginProcess(Thread& t, uint32_t os_id) {
   });
   infos_[Raw(t.state.tid)].os_id = OsThreadId();
   __atomic_store_n(&races_, 0, __ATOMIC_RELAXED);
+  ForgetExpectedRaces();
 }
 
 void Runtime::Retag(Thread& t) {
@@ -283,7 +285,7 @@ void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind k
 }
 
 void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
-  if (!flags_.report_bugs || IsBenign(t.record)) return;
+  if (!flags_.report_bugs || !__atomic_load_n(&is_watching_, __ATOMIC_RELAXED) || IsBenign(t.record)) return;
   if (!EmitRace(*this, t, addr, bytes)) return;
   __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
   TellProgram(*this, t, addr, bytes);
@@ -338,6 +340,11 @@ LockMode Runtime::HeldMode(Thread& t, uint64_t lock) {
 void Runtime::Acquire(Thread& t, uint64_t object) {
   SyncTable::Locked locked(syncs_, object, SyncTable::Locked::kLook);
   if (locked) Changed(t, detector_.OnAcquire(t.state, locked->sync));
+}
+
+void Runtime::PureHbLock(Thread& t, uint64_t lock) {
+  SyncTable::Locked locked(syncs_, lock);
+  Changed(t, detector_.OnPureHbLock(t.state, locked->sync));
 }
 
 void Runtime::Release(Thread& t, uint64_t object) {
@@ -442,8 +449,9 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
 void Runtime::ForgetCells(uint64_t addr, uint64_t bytes) {
   shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) {
     regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool) {
-      for (uint64_t at = begin; at < begin + size; at += kGranule) {
-        detector_.Forget(*static_cast<Detector::Cell*>(shadow_.CellAt(at)));
+      for (uint64_t at = begin; at < begin + size; at = (at | (kGranule - 1)) + 1) {
+        auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
+        detector_.Forget(cell, MaskOf(Addr{at}, begin + size - at));
       }
     });
   });

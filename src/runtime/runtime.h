@@ -88,6 +88,7 @@ class Runtime {
   void Release(Thread& t, uint64_t object);
   void ReleaseStore(Thread& t, uint64_t object);
   void FenceNow(Thread& t, MemoryOrder order);
+  void PureHbLock(Thread& t, uint64_t lock);  // annotation: this lock orders, whatever the detector thinks of locks
   uint64_t BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties);
   void BarrierLeave(Thread& t, uint64_t phase);
   void ForgetBarrier(uint64_t barrier) { barriers_.Forget(arena_, barrier); }
@@ -184,6 +185,12 @@ class Runtime {
   // If the process uses more memory than it may, everything that cells remember is forgotten: races between what came before and
   // what comes after are not found. Called now and then.
   void KeepMemoryLimit(Thread& t);
+  // Everything that was seen is forgotten, when somebody enters the runtime next.
+  void AskToForgetAll() {
+    if (regions_.can_own()) Gate::Ask();
+  }
+  // No race is told while it is not watching.
+  void Watch(bool is_watching) { __atomic_store_n(&is_watching_, is_watching, __ATOMIC_RELAXED); }
   uint64_t races() const { return __atomic_load_n(&races_, __ATOMIC_RELAXED); }
 
  private:
@@ -260,6 +267,7 @@ class Runtime {
   AtomicMem::Lock forgetting_;
   uint64_t forgotten_ = 0;  // how often
   uint32_t era_ = 0;        // changes at a closed gate
+  bool is_watching_ = true;
 
   static uint32_t state_;  // a State
   static char storage_[];

@@ -144,6 +144,7 @@ class Thread {
     __builtin_memcpy(&word, &mode, sizeof word);
     return (IsWrite(kind) ? word & ~(uint64_t{0xffff} << 32) : word << 16) == 0;
   }
+  uint64_t annotated_phase = 0;               // of the barrier of the program's own making that it waits at
   int ignore_sync = 0;                        // nothing that the thread does orders anything
   int64_t until_memory_check = kMemoryCheck;  // accesses to go
   RaceRecord record;

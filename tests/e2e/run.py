@@ -13,7 +13,7 @@ Comments of a program:
                                   before it. Several: any of them. A lambda is called lambda; Down*5 is five calls.
   // NORACE                       nothing may be reported
   // STD: c++20                   if not c++17 (C: c11)
-  // FLAGS: -pthread              more flags for the compiler
+  // FLAGS: -pthread              more flags for the compiler; {here} is this folder
   // LIBRARY: lib/x.cc            an instrumented shared library, linked with the program
   // PLUGIN: lib/x.cc             the same, but not linked: its path is the program's first argument
   // SKIP: clang++-14 (reason)    a compiler that can't build it
@@ -274,7 +274,7 @@ class CrossBuilder(Builder):
 def run_one(program, builder, compiler, level, keep):
     """-> what is wrong, as lines."""
     std = (program.values("STD") or [""])[0]
-    flags = " ".join(program.values("FLAGS")).split()
+    flags = " ".join(program.values("FLAGS")).replace("{here}", str(HERE)).split()
     try:
         libraries, plugins = ([builder.compile(HERE / name, compiler, level, std if name.endswith(".cc") else "", [], shared=True)
                                for name in program.values(kind)] for kind in ("LIBRARY", "PLUGIN"))

@@ -29,6 +29,19 @@ int main() {
 }
 """
 
+# A race that is expected and does not come; the annotations of a program that is not checked are nothing.
+EXPECTING = """
+#include <redflag/annotations.h>
+#include <cstdio>
+int never;
+int main(int argc, char**) {
+  ANNOTATE_EXPECT_RACE(&never, "in vain");
+  if (argc > 1) ANNOTATE_FLUSH_EXPECTED_RACES();
+  never = 1;
+  std::puts("done");
+}
+"""
+
 SMALL_STACKS = """
 #include <pthread.h>
 #include <cstdio>
@@ -282,6 +295,19 @@ class Surroundings(unittest.TestCase):
             self.assertEqual("memory_limit_mb" in result.stderr, limit != 0, result.stderr)
         self.assertGreater(peak[0], 270)
         self.assertLess(peak[200], 230)
+
+    def test_a_race_that_is_expected_and_does_not_come(self):
+        include = pathlib.Path(__file__).resolve().parents[2] / "include"
+        program = self.build(EXPECTING, f"-I{include}")
+        for arguments in ((), ("flush",)):
+            for run in (True, False):
+                result = self.run_it(program, *arguments, run=run)
+                self.assertEqual(result.returncode, 66, result.stderr)
+                self.assertRegex(result.stderr, r"expected and not found: in vain \(.*:\d+\)")
+        plain = self.folder / "plain"
+        subprocess.run(["g++-12", f"-I{include}", "-Wall", "-Wextra", "-Werror", "-o", plain, program.with_suffix(".cc")],
+                       check=True, timeout=120)
+        self.assertEqual(subprocess.run([plain], capture_output=True, text=True, timeout=60).stderr, "")
 
     def test_options(self):
         program = self.build(RACE)
