@@ -39,6 +39,7 @@ void DeclareBenign(const Mention& mention) {
 class AnnotatedBarriers {
  public:
   void Add(const void* barrier, uint32_t parties) {
+    const Gate::Passage passage;
     ScopedLock guard(lock_);
     Entry* entry = Find(barrier);
     if (entry == nullptr) entry = Find(nullptr);  // one that is free
@@ -51,11 +52,13 @@ class AnnotatedBarriers {
     entry->parties = parties;
   }
   void Remove(const void* barrier) {
+    const Gate::Passage passage;
     ScopedLock guard(lock_);
     if (Entry* entry = Find(barrier); entry != nullptr) entry->barrier = nullptr;
   }
   // 0: not one of them.
   uint32_t PartiesOf(const void* barrier) {
+    const Gate::Passage passage;
     ScopedLock guard(lock_);
     const Entry* entry = Find(barrier);
     return entry == nullptr ? 0 : entry->parties;
@@ -141,7 +144,6 @@ REDFLAG_ANNOTATION(RWLockReleased, const void* lock, long is_write) {
 
 REDFLAG_ANNOTATION(BarrierInit, const void* barrier, long count, long) {
   if (!Runtime::IsActive()) return;
-  const Gate::Passage passage;
   annotated_barriers.Add(barrier, count > 0 ? static_cast<uint32_t>(count) : 1);
   hooks::BarrierForgotten(REDFLAG_CALLER, barrier);
 }

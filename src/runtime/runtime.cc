@@ -213,7 +213,10 @@ void Runtime::Retag(Thread& t) {
     t.ForgetSeen();  // they are times of another slot
     if (regions_.can_own() && detector_.slots().IsWorn()) Gate::Ask();
   }
-  t.is_stale = false;
+  if (t.is_stale) {
+    t.ForgetSeen();  // noted since then, under old times
+    t.is_stale = false;
+  }
   t.mode.locks_to_log = !t.locks.empty();
   t.now = PackedAccess(t.state.clock.epoch(), AccessKind{}, kNoBytes, kNoContext).word();
   local.tag = TagOf(t.state.clock.epoch());
