@@ -45,11 +45,14 @@ class ExactCell {
     }
     bool is_spread() const { return cell_.history_.is_spread(); }
 
-    // Begins anew: nothing is known of these bytes but this access.
+    // Begins anew: nothing is known of these bytes but this access; or nothing at all.
     void Restart(Arena<Mem>& arena, const HistoryEntry& first) {
-      cell_.history_.Forget(arena, first.bytes);
-      cell_.racy_ = cell_.racy_ & ~first.bytes;
+      Clear(arena, first.bytes);
       cell_.history_.Remember(arena, first);
+    }
+    void Clear(Arena<Mem>& arena, ByteMask bytes) {
+      cell_.history_.Forget(arena, bytes);
+      cell_.racy_ = cell_.racy_ & ~bytes;
     }
 
    private:
