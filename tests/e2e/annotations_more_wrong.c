@@ -13,8 +13,8 @@ int unprotected;
 int never;
 
 void* Worker(void* unused) {
-  neighbour[0] = 1;           // RACE(neighbour) CHAIN(neighbour): Worker
-  expected_elsewhere[1] = 1;  // RACE(elsewhere) CHAIN(elsewhere): Worker
+  neighbour[0] = 1;                                // RACE(neighbour) CHAIN(neighbour): Worker
+  expected_elsewhere[1] = 1;                       // RACE(elsewhere) CHAIN(elsewhere): Worker
   unprotected = ANNOTATE_UNPROTECTED_READ(never);  // RACE(unprotected) CHAIN(unprotected): Worker
   Arrive();
   Await(2);
