@@ -98,7 +98,7 @@ ctest-slow: build-release build-cross
 
 # BENCH_FLAGS: options of bench/run, such as --quick; bench/run --help tells them all.
 .PHONY: bench
-bench: build-release ## Measure: detectors alone, then side by side with the peers (two hours; BENCH_FLAGS=--quick: half an hour)
+bench: build-release ## Measure: detectors alone, then side by side with the peers (more than two hours; BENCH_FLAGS=--quick: half an hour)
 	$(call heading,bench: events a second from memory)
 	@build/release/bench/detectors_bench
 	$(call heading,bench: side by side)

@@ -23,7 +23,7 @@ parts:
   quality     planted races and near-misses: what is found, how often, and what is a false alarm (quality --help)
 
 examples:
-  bench/run                            every workload under every tool: about an hour
+  bench/run                            every workload under every tool: more than an hour
   bench/run --quick                    six workloads: 5 minutes
   bench/run --long                     larger inputs, and all variants of the slow tools everywhere: three hours or more
   bench/run --only hashmap,queue --tools tsan-clang,tsan-gcc
