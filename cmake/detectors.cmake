@@ -1,5 +1,6 @@
 # src/detectors/list.def is the one list of detectors. This turns it into
-#   REDFLAG_DETECTORS                     names, for tests
+#   REDFLAG_DETECTORS                     names
+#   REDFLAG_CLASS_NAME                    the class template of the detector NAME
 #   generated/detectors/analyze_NAME.cc   the offline replayer with that detector, a translation unit each
 #   generated/detectors/inprocess_NAME.cc the detector with the runtime's memory policy, for the symbol check
 #   generated/detectors/hot_paths_NAME.cc the same as analyze_NAME.cc, for counting instructions
@@ -21,6 +22,7 @@ foreach(line IN LISTS lines)
   set(DETECTOR_CLASS ${CMAKE_MATCH_1})
   set(DETECTOR_NAME ${CMAKE_MATCH_2})
   list(APPEND REDFLAG_DETECTORS ${DETECTOR_NAME})
+  set(REDFLAG_CLASS_${DETECTOR_NAME} ${DETECTOR_CLASS})
   set(generated ${PROJECT_BINARY_DIR}/generated/detectors)
   configure_file(cmake/analyze_detector.cc.in ${generated}/analyze_${DETECTOR_NAME}.cc @ONLY)
   configure_file(cmake/inprocess_detector.cc.in ${generated}/inprocess_${DETECTOR_NAME}.cc @ONLY)

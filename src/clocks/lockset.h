@@ -32,6 +32,13 @@ constexpr LockMode ModeOf(HeldLock held) { return (Raw(held) & 1) != 0 ? LockMod
 struct LocksetView {
   const HeldLock* first = nullptr;
   uint32_t count = 0;
+  bool Equals(const HeldLock* elements, uint32_t size) const {
+    if (count != size) return false;
+    for (uint32_t i = 0; i < count; ++i) {
+      if (first[i] != elements[i]) return false;
+    }
+    return true;
+  }
   const HeldLock* begin() const { return first; }
   const HeldLock* end() const { return first + count; }
 };
@@ -99,16 +106,8 @@ class LocksetTable {
         sets_.Push(LocksetView{.first = copy, .count = count});
         return id;
       }
-      if (Equal(sets_[Raw(id)], elements, count)) return id;
+      if (sets_[Raw(id)].Equals(elements, count)) return id;
     }
-  }
-
-  static bool Equal(LocksetView set, const HeldLock* elements, uint32_t count) {
-    if (set.count != count) return false;
-    for (uint32_t i = 0; i < count; ++i) {
-      if (set.first[i] != elements[i]) return false;
-    }
-    return true;
   }
 
   LocksetId ComputeIntersection(LocksetView a, LocksetView b) {
@@ -196,20 +195,38 @@ class HeldLocks {
     return low;
   }
 
+  // Threads take the same locks again and again, so that most names are remembered here, and the table need not be asked.
   LocksetId Name() {
     constexpr size_t kOnStack = 64;
     if (entries_.size() <= kOnStack) {
       HeldLock elements[kOnStack];
-      for (size_t i = 0; i < entries_.size(); ++i) elements[i] = entries_[i].held;
-      return table_.Intern(elements, static_cast<uint32_t>(entries_.size()));
+      uint64_t hash = 0;
+      for (size_t i = 0; i < entries_.size(); ++i) {
+        elements[i] = entries_[i].held;
+        hash = (hash ^ Raw(elements[i])) * 0x9e3779b97f4a7c15u;
+      }
+      const auto count = static_cast<uint32_t>(entries_.size());
+      Named& named = known_[hash >> (64 - kKnownBits)];
+      if (count == 0 || !named.set.Equals(elements, count)) {
+        named.id = table_.Intern(elements, count);
+        named.set = table_.View(named.id);
+      }
+      return named.id;
     }
     Vector<HeldLock, Mem> elements(entries_.arena());
     for (const Entry& entry : entries_) elements.Push(entry.held);
     return table_.Intern(elements.begin(), static_cast<uint32_t>(elements.size()));
   }
 
+  static constexpr int kKnownBits = 4;
+  struct Named {
+    LocksetView set;
+    LocksetId id = kEmptyLockset;
+  };
+
   LocksetTable<Mem>& table_;
   Vector<Entry, Mem> entries_;
+  Named known_[1u << kKnownBits];
   LocksetId id_ = kEmptyLockset;
   bool named_ = true;
 };

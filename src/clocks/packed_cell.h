@@ -14,8 +14,8 @@
 // the record out of date. It replaces that without the lock of the cell, and looks afterwards at whoever might have missed it.
 //
 // Recording. A cell without a record is changed without its lock, by compare-and-exchange of both words; or by two stores of
-// whoever is alone (`is_alone`: nobody else can change the cell now; runtime/regions.h sees to that). Everything else takes the lock: `write`
-// is exchanged for kLocked. Who is alone need not.
+// whoever is alone (`is_alone`: nobody else can change the cell now; runtime/regions.h sees to that). Everything else takes
+// the lock: `write` is exchanged for kLocked. Who is alone need not.
 //
 // Invariant and rules are those of AccessHistory. All-zero memory is an empty cell.
 #pragma once
@@ -120,27 +120,34 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     }
   }
 
-  // Renews the word of the accessing thread in the cell's record, if all else stays as it is. "no": nothing has changed.
+  // Renews the word of the accessing thread in the cell's record, if all else stays as it is; `is_alone` as above. "no": nothing has
+  // changed.
   //
   // Whoever holds the lock of the cell meanwhile may have seen the old word, or put it back. So the new one is stored first;
   // if after that the lock is free, the record the same, and the word still there, then who comes later sees it, and what
-  // who came earlier has stored is in the record to be seen.
+  // who came earlier has stored is in the record to be seen. It need not be looked at if it would have taken the old word away.
   template <class Clock>
-  bool Refresh(const Clock& clock, PackedAccess mine) {
+  [[gnu::always_inline]] bool Refresh(const Clock& clock, PackedAccess mine, bool is_alone) {
     const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_ACQUIRE);
     PackedRecord* record = PackedRecord::Of(handle);  // of this cell, or of another by now
     if (record == nullptr || Any(record->racy)) return false;
     uint64_t* home = &record->words[PackedRecord::HomeOf(PackedRecord::IsSmall(handle), mine.slot())];
     const PackedAccess old(__atomic_load_n(home, __ATOMIC_RELAXED));
-    if (old.slot() != mine.slot() || !Any(old.bytes()) || !Contains(mine.bytes(), old.bytes()) ||
+    if (!old.SameSlot(mine) || !Any(old.bytes()) || !Contains(mine.bytes(), old.bytes()) ||
         !redflag::Covers(mine.kind(), old.kind())) {
       return false;
     }
+    const bool is_same = kIsOrderAll<Clock> && mine.bytes() == old.bytes();
+    if (is_alone) {  // a record of its own may not be needed any more
+      if (!is_same || !record->is_plain || record->IsOwn(mine.slot())) return false;
+      __atomic_store_n(home, mine.word(), __ATOMIC_RELAXED);
+      return true;
+    }
     if (!Exchange(home, old, mine)) return false;
-    const bool alone = __atomic_load_n(&write_, __ATOMIC_SEQ_CST) == kSpilled &&
-                       __atomic_load_n(&read_, __ATOMIC_ACQUIRE) == handle &&
-                       __atomic_load_n(home, __ATOMIC_ACQUIRE) == mine.word();
-    if (alone && !RacesInRecord(clock, record, mine)) return true;
+    const bool is_kept = __atomic_load_n(&write_, __ATOMIC_SEQ_CST) == kSpilled &&
+                         __atomic_load_n(&read_, __ATOMIC_ACQUIRE) == handle &&
+                         __atomic_load_n(home, __ATOMIC_ACQUIRE) == mine.word();
+    if (is_kept && ((is_same && record->is_plain) || !RacesInRecord(clock, record, mine))) return true;
     Exchange(home, mine, old);
     return false;
   }
@@ -160,7 +167,8 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       Forget(bytes);
     }
 
-    // As ReplaceInPlace, in a record, where the thread has a place of its own. A record of this thread alone goes back if two words do. "no": what `mine` covers may be gone, nothing else has changed.
+    // As ReplaceInPlace, in a record, where the thread has a place of its own. A record of this thread alone goes back if two
+    // words do. "no": what `mine` covers may be gone, nothing else has changed.
     template <class Clock, class Mix>
     bool ReplaceInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix) {
       PackedRecord* in = record();
@@ -217,13 +225,14 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
           place = home;
         }
       }
-      in->owner = others ? PackedRecord::kSeveral : static_cast<uint16_t>(Raw(mine.slot()));
+      in->owner = others ? PackedRecord::kSeveral : PackedRecord::kNobody;
+      in->Admit(mine);
       in->Set(place, fresh.word());
       return true;
     }
 
-    // In a record of the thread's own nothing can race: what `mine` covers goes, and it takes a place that is free. "no": what it covers may be
-    // gone, nothing else has changed; there is no room, or so much that the record is not needed any more.
+    // In a record of the thread's own nothing can race: what `mine` covers goes, and it takes a place that is free. "no": what
+    // it covers may be gone, nothing else has changed; there is no room, or so much that the record is not needed any more.
     bool ReplaceOwn(PackedAccess mine) {
       if (!is_spread() || !record()->IsOwn(mine.slot())) return false;
       PackedRecord* in = record();
@@ -275,6 +284,26 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
         if (RacesWith(clock, entry, mine)) visit(entry.Unpacked());
         return true;
       });
+    }
+
+    // The same, for detectors that ask one after the other: what is new of it, and what is not ordered.
+    ByteMask NewBytes(const HistoryEntry& access) const {
+      const PackedAccess mine(access);
+      ByteMask bytes = access.bytes;
+      ForEach([&](PackedAccess entry) {
+        if (entry.With(kAllBytes).Covers(mine)) bytes = bytes & ~entry.bytes();
+        return true;
+      });
+      return bytes;
+    }
+    template <class Clock, class Visitor>
+    void ForEachUnordered(const Clock& clock, const HistoryEntry& access, Visitor visit) const {
+      ForEachRace(clock, access, visit);
+    }
+    template <class Clock>
+    uint32_t RecordSegment(Arena<Mem>& arena, const Clock& clock, const HistoryEntry& access, uint32_t) {
+      Record(arena, clock, access);
+      return 0;
     }
 
     // Remembers `access`, which raced with nothing on its bytes, and drops what it covers.
@@ -404,7 +433,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
         }
       }
       if (free == in->capacity) return Grow(arena)->Place(mine.word());
-      in->Admit(mine.slot());
+      in->Admit(mine);
       in->Set(free, mine.word());
     }
 
@@ -465,7 +494,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   static PackedAccess LeftOf(const Clock& clock, PackedAccess entry, PackedAccess mine, bool& races) {
     if (entry.word() == 0) return entry;
     if (!Knows(clock, entry)) {
-      races |= entry.ConflictsWith(mine);
+      races |= entry.ConflictsWith(mine) && !KeepsApart(clock, entry, mine);
       return entry;
     }
     return redflag::Covers(mine.kind(), entry.kind()) ? entry.With(entry.bytes() & ~mine.bytes()) : entry;
@@ -537,7 +566,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   template <class Clock, class Mix>
   [[gnu::noinline]] bool TakesShortcutInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix,
                                                bool is_alone) {
-    if (!is_alone && mine.kind() != AccessKind::kWrite && Refresh(clock, mine)) return true;
+    if (mine.kind() != AccessKind::kWrite && Refresh(clock, mine, is_alone)) return true;
     Opened opened(*this, is_alone);
     return opened.is_spread() && (opened.ReplaceOwn(mine) || opened.ReplaceInRecord(arena, clock, mine, mix));
   }
@@ -547,7 +576,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return __atomic_compare_exchange_n(place, &expected, fresh.word(), false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
   }
   template <class Clock>
-  static bool RacesInRecord(const Clock& clock, const PackedRecord* record, PackedAccess mine) {
+  [[gnu::noinline]] static bool RacesInRecord(const Clock& clock, const PackedRecord* record, PackedAccess mine) {
     const uint32_t capacity = record->CapacityNow();
     for (uint32_t i = 0; i < capacity; ++i) {
       if (const uint64_t word = record->Word(i); word != 0 && RacesWith(clock, PackedAccess(word), mine)) return true;
@@ -560,7 +589,19 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   }
   template <class Clock>
   static bool RacesWith(const Clock& clock, PackedAccess entry, PackedAccess access) {
-    return entry.ConflictsWith(access) && !Knows(clock, entry);
+    return entry.ConflictsWith(access) && !Knows(clock, entry) && !KeepsApart(clock, entry, access);
+  }
+  // Some detectors tell accesses apart by more than their order.
+  template <class Clock>
+  static constexpr bool kIsOrderAll =
+      !requires(const Clock& clock, PackedAccess access) { clock.KeepsApart(access, access); };
+  template <class Clock>
+  static bool KeepsApart(const Clock& clock, PackedAccess entry, PackedAccess access) {
+    if constexpr (kIsOrderAll<Clock>) {
+      return false;
+    } else {
+      return clock.KeepsApart(entry, access);
+    }
   }
 
   [[gnu::always_inline]] void Store(Words fresh) {

@@ -4,8 +4,14 @@
 // Home. A thread's latest access stands at a place that its slot says, unless another thread's does: so the access path of the runtime
 // finds it with one addition.
 //
+// Owner. A record that has words of one slot only says so: then that thread has nobody to be compared with (PackedCell::ReplaceOwn).
+//
+// Plain. A record that never had an atomic access says so: there a write takes away all that it is ordered after, so that whoever finds
+// its own word whole knows that nobody has written since (PackedCell::Refresh).
+//
 // Changed under the lock of the cell, or by whoever is alone with it; the words also by their own thread (PackedCell::Refresh). Read by
-// anybody at any time: memory of a record is never unmapped while the detector lives, and serves records of one size only until all are forgotten.
+// anybody at any time: memory of a record is never unmapped while the detector lives, and serves records of one size only until
+// all are forgotten.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +31,7 @@ struct PackedRecord {
 
   uint32_t capacity;
   ByteMask racy;
+  bool is_plain;
   uint16_t owner;                  // the slot that all words are of; or there is none, or may be another
   uint64_t words[kFirstCapacity];  // as many as `capacity` says
 
@@ -33,6 +40,7 @@ struct PackedRecord {
     auto* record = static_cast<PackedRecord*>(arena.Allocate((capacity + 1) * sizeof(uint64_t)));
     for (uint32_t i = 0; i < capacity; ++i) record->Set(i, 0);
     record->racy = kNoBytes;
+    record->is_plain = true;
     record->owner = kNobody;
     __atomic_store_n(&record->capacity, capacity, __ATOMIC_RELEASE);
     return record;
@@ -55,16 +63,18 @@ struct PackedRecord {
     return static_cast<int64_t>(in_record) - (is_small ? int64_t{kSmall << kHandleShift} : 0);
   }
 
-  // From now on there is a word of this slot too.
-  void Admit(Slot slot) {
-    if (owner != Raw(slot)) owner = owner == kNobody ? static_cast<uint16_t>(Raw(slot)) : kSeveral;
+  // From now on there is this one too.
+  void Admit(PackedAccess access) {
+    const auto slot = static_cast<uint16_t>(Raw(access.slot()));
+    if (owner != slot) owner = owner == kNobody ? slot : kSeveral;
+    if (IsAtomic(access.kind())) is_plain = false;
   }
   // Is nothing here but what this slot did?
   bool IsOwn(Slot slot) const { return owner == Raw(slot); }
 
   // Puts an access where there is room: at home, or somewhere.
   void Place(uint64_t word) {
-    Admit(PackedAccess(word).slot());
+    Admit(PackedAccess(word));
     uint32_t place = HomeOf(PackedAccess(word).slot());
     while (Word(place) != 0) place = (place + 1) % capacity;
     Set(place, word);

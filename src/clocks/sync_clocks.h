@@ -66,6 +66,12 @@ class ThreadClock {
     clock_.Set(slot_, now_);
   }
 
+  // Goes on at another of its own times, whether later or earlier: what has a time is this detector's business.
+  void GoTo(Time time) {
+    now_ = time;
+    clock_.Set(slot_, time);
+  }
+
   // Goes on in another slot, from `first` or from what is known of it already: the times of the old one are used up.
   void MoveTo(Epoch first) {
     slot_ = SlotOf(first);

@@ -72,6 +72,14 @@ class ThreadSlots {
     slots_.Clear();
     ended_.Clear();
     worn_ = 0;
+    __atomic_store_n(&has_shared_, false, __ATOMIC_RELEASE);
+  }
+
+  // Is a label of this slot no proof of who made the access?
+  bool IsShared(Slot slot) {
+    if (!__atomic_load_n(&has_shared_, __ATOMIC_ACQUIRE)) return false;
+    ScopedLock guard(lock_);
+    return slots_[Raw(slot)].shared;
   }
 
   // Fewer times than there could be.
@@ -115,6 +123,7 @@ class ThreadSlots {
     Tenancy* tenancies = nullptr;
     uint32_t tenancy_count = 0;
     Time last = kNever;
+    bool shared = false;  // by live threads
   };
 
   // A slot that begins with its last times is of no use.
@@ -129,7 +138,10 @@ class ThreadSlots {
       ended_.Remove(i);
       return Occupy(slot, thread, Next(last));
     }
-    return MakeEpoch(Slot(static_cast<uint16_t>(Raw(thread) % max_slots_)), Time{1});
+    __atomic_store_n(&has_shared_, true, __ATOMIC_RELEASE);
+    const Slot slot{static_cast<uint16_t>(Raw(thread) % max_slots_)};
+    slots_[Raw(slot)].shared = true;
+    return MakeEpoch(slot, Time{1});
   }
 
   Epoch Occupy(Slot slot, Tid thread, Time first) {
@@ -165,6 +177,7 @@ class ThreadSlots {
   Vector<Slot, Mem> ended_;
   uint64_t reused_ = 0;
   uint64_t overcommitted_ = 0;
+  bool has_shared_ = false;
   uint32_t worn_ = 0;  // slots that nobody can use any more
 };
 

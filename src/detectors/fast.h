@@ -9,10 +9,10 @@
 
 namespace redflag {
 
-template <class Mem>
-class Fast : public HybridCore<Mem, true> {
+template <class Mem, template <class> class CellOf = SegmentCell>
+class Fast : public HybridCore<Mem, true, CellOf> {
  public:
-  using HybridCore<Mem, true>::HybridCore;
+  using HybridCore<Mem, true, CellOf>::HybridCore;
   static constexpr const char* kName = "fast";
   static constexpr const char* kSummary = "hybrid that ignores memory until a second thread comes";
   static constexpr const char* kWhyMore =

@@ -17,21 +17,21 @@
 
 #include <cstdint>
 
-#include "base/arena.h"
-#include "clocks/commit_clocks.h"
 #include "clocks/exact_cell.h"
 #include "clocks/history_entry.h"
-#include "clocks/lockset.h"
 #include "clocks/sync_clocks.h"
-#include "clocks/thread_slots.h"
 #include "detectors/detector.h"
+#include "detectors/labelled.h"
 
 namespace redflag {
 
-// CellOf: how a cell is stored. Offline exactly, with all there is to know; online in two words (clocks/packed_cell.h).
 template <class Mem, template <class> class CellOf = ExactCell>
-class Hb {
+class Hb : public Labelled<Mem, CellOf> {
+  using Base = Labelled<Mem, CellOf>;
+  using Base::arena_, Base::cell_arena_, Base::locksets_, Base::slots_, Base::commits_;
+
  public:
+  using typename Base::Cell, typename Base::OpenedCell, typename Base::Stamp;
   static constexpr const char* kName = "hb";
   static constexpr const char* kSummary = "precise happens-before: every race of this run, no false alarms";
   static constexpr const char* kWhyMore = "";
@@ -40,6 +40,8 @@ class Hb {
   static constexpr Filter kFilter = Filter::kOwnSlot;
   static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;
   static constexpr bool kReports = true;
+  static constexpr bool kLocksOrder = true;
+  static constexpr bool kNeedsNoLocks = true;  // HeldLocks may stay empty: then records name none
 
   enum Rule : uint8_t {
     kSameEpoch,
@@ -106,14 +108,6 @@ class Hb {
   struct Sync : SyncClock<Mem> {
     explicit Sync(Hb& hb) : SyncClock<Mem>(hb.arena_) {}
   };
-
-  using Cell = CellOf<Mem>;
-  using OpenedCell = typename Cell::Opened;
-
-  // The write that began a lifetime.
-  using Stamp = HistoryEntry;
-
-  Hb() : locksets_(arena_), slots_(arena_, Cell::kSlots, Cell::kTimes), commits_(arena_) {}
 
   // ---- Threads ----
 
@@ -275,44 +269,11 @@ class Hb {
 
   Stamp OnLifetime(Thread& t, Addr addr, uint64_t size, AccessOrigin origin, ContextId context) {
     ++t.counts[kLifetime];
-    commits_.Forget(addr, size);
-    return Stamp{.epoch = t.clock.epoch(),
-                 .context = context,
-                 .locks = t.held.id(),
-                 .bytes = kAllBytes,
-                 .kind = AccessKind::kWrite,
-                 .origin = origin};
+    return Base::StampOf(t, addr, size, origin, context);
   }
 
-  void Revive(Cell& cell, ByteMask bytes, const Stamp& stamp) {
-    HistoryEntry first = stamp;
-    first.bytes = bytes;
-    OpenedCell(cell).Restart(cell_arena_, first);
-  }
-
-  void Forget(Cell& cell) { cell.Clear(cell_arena_); }
-  // Nothing is known of these bytes any more.
-  void Forget(Cell& cell, ByteMask bytes) { OpenedCell(cell).Clear(cell_arena_, bytes); }
-
-  // [HB renew]: where cells have few bits for a time, a thread that has used them up goes on in another slot, and stays
-  // where it is if there is none: its time then stands still, which can hide a race and invents none.
-  bool NeedsRenewal(const Thread& t) const { return slots_.IsUsedUp(TimeOf(t.clock.epoch())); }
-  void Renew(Thread& t) { t.clock.MoveTo(slots_.Exchange(t.tid, t.clock.clock())); }
-
-  // [HB era]: all slots are used up. The engine has emptied every cell and every synchronization object, so that no label is left; the
-  // threads that there are then begin anew. Races between what was before and what comes are not found.
-  void BeginEra() {
-    slots_.Reset();
-    cell_arena_.Recycle();
-  }
-  void Restart(Thread& t) { t.clock.Restart(slots_.Claim(t.tid, nullptr)); }
-
-  // ---- Reports and tests ----
-
-  LocksetTable<Mem>& locksets() { return locksets_; }
-  ThreadSlots<Mem>& slots() { return slots_; }
-  const Arena<Mem>& arena() const { return arena_; }
-  const Arena<Mem>& cell_arena() const { return cell_arena_; }
+  // What cells compare with.
+  static const ThreadClock<Mem>& ClockOf(const Thread& t) { return t.clock; }
 
  private:
   static constexpr Rule RuleOf(AccessKind kind) {
@@ -333,13 +294,6 @@ class Hb {
     cell.AddRacy(cell_arena_, raced);
     return raced;
   }
-
-  Arena<Mem> arena_;  // first: everything below lives in it
-  // What cells need beside themselves. Apart, because cells look at it without a lock: nothing else may ever be there.
-  Arena<Mem> cell_arena_;
-  LocksetTable<Mem> locksets_;
-  ThreadSlots<Mem> slots_;
-  CommitClocks<Mem> commits_;
 };
 
 }  // namespace redflag

@@ -4,27 +4,31 @@
 //
 // Notation
 //   Seg          epoch and held        t's current segment: its place in the order and its locks
-//   SS_Wr(x)     Cell::history         entries that write: the writer segment set
-//   SS_Rd(x)     Cell::history         entries that read: the reader segment set
+//   SS_Wr(x)     Cell                  entries that write: the writer segment set
+//   SS_Rd(x)     Cell                  entries that read: the reader segment set
 //   LS_Wr, LS_Rd event_locks_.For()    the lock set of an event, from all locks held at it
 //   S <= Seg     clock.Knows(S.epoch)  S happens before, or is, the current segment
-//   racy(x)      Cell::racy            bytes whose race was reported; ignored from then on
+//   racy(x)      Cell                  bytes whose race was reported; ignored from then on
+//
+// Where cells keep no locks (clocks/packed_cell.h) every segment has a time of its own, and a table says which locks were held in it
+// (clocks/segment_locks.h). A thread that has the locks again that it had before, and has handed nothing on since, is in the same segment,
+// and goes back to its time. There a cell has room for the last segments of every thread, and 6.1's limit is not needed.
 //
 // The same class, with `kFast`, is the fast mode (4.4.2): detectors/fast.h.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
-#include "base/arena.h"
 #include "base/hash_map.h"
-#include "clocks/commit_clocks.h"
 #include "clocks/event_locksets.h"
 #include "clocks/history_entry.h"
 #include "clocks/lockset.h"
-#include "clocks/segment_history.h"
+#include "clocks/segment_cell.h"
+#include "clocks/segment_locks.h"
 #include "clocks/sync_clocks.h"
-#include "clocks/thread_slots.h"
 #include "detectors/detector.h"
+#include "detectors/labelled.h"
 
 namespace redflag {
 
@@ -32,13 +36,18 @@ struct HybridOptions {
   uint32_t segment_set_limit = 4;  // 6.1; 0: no limit
 };
 
-template <class Mem, bool kFast>
-class HybridCore {
+template <class Mem, bool kFast, template <class> class CellOf>
+class HybridCore : public Labelled<Mem, CellOf> {
+  using Base = Labelled<Mem, CellOf>;
+  using Base::arena_, Base::cell_arena_, Base::locksets_, Base::slots_, Base::commits_;
+
  public:
+  using typename Base::Cell, typename Base::OpenedCell, typename Base::Stamp;
   static constexpr Map kMap = Map::kGranule;
   static constexpr Filter kFilter = Filter::kOwnSlot;
   static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;
   static constexpr bool kReports = true;
+  static constexpr bool kLocksOrder = false;
 
   // Ids of one line share the thread that touched it first (4.4.2: "each cache line contains 64 IDs").
   static constexpr uint64_t kLineBytes = 64;
@@ -92,9 +101,29 @@ class HybridCore {
   };
 
   struct Thread : ThreadBase<Mem> {
-    Thread(HybridCore& d, Tid id) : ThreadBase<Mem>(d.arena_, d.locksets_, id), clock(d.arena_) {}
+    Thread(HybridCore& d, Tid id) : ThreadBase<Mem>(d.arena_, d.locksets_, id), detector(d), clock(d.arena_) {}
+    HybridCore& detector;
     ThreadClock<Mem> clock;
     uint64_t counts[kRuleCount] = {};
+
+    // Whether two sets of locks have one in common, as last asked.
+    struct Answer {
+      uint64_t question;
+      bool common;
+    };
+    static constexpr uint32_t kAnswers = 64;
+    Answer answers[kAnswers] = {};
+
+    // Where segments have times: the latest one, and of which sets of locks since the thread last handed on what it knows.
+    struct Segment {
+      uint64_t place;
+      Time time;
+      LocksetId locks;
+    };
+    static constexpr uint32_t kSegments = 16;
+    Time latest = kNever;
+    uint64_t place = 0;  // counts how often it has handed on
+    Segment segments[kSegments] = {};
   };
 
   struct Sync : SyncClock<Mem> {
@@ -102,33 +131,22 @@ class HybridCore {
     bool pure_hb = false;
   };
 
-  struct Cell {
-    SegmentHistory<Mem> history;
-    [[no_unique_address]] typename Mem::Lock lock;
-    ByteMask racy;
-  };
-
-  using Stamp = HistoryEntry;
-
   explicit HybridCore(const HybridOptions& options = {})
-      : options_(options),
-        locksets_(arena_),
-        event_locks_(arena_, locksets_),
-        slots_(arena_),
-        commits_(arena_),
-        lines_(arena_) {}
+      : options_(options), event_locks_(arena_, locksets_), lines_(arena_) {}
 
   // ---- Threads ----
 
   Tag OnStart(Thread& t) {
     t.clock.Start(slots_.Claim(t.tid, nullptr), nullptr);
-    return Tag::kChanged;
+    return NewSegment(t);
   }
   Tag OnFork(Thread& parent, Thread& child) {
     ++parent.counts[kFork];
+    Settle(parent);
     child.clock.Start(slots_.Claim(child.tid, &parent.clock.clock()), &parent.clock.clock());
     parent.clock.Tick();
-    return Tag::kChanged;
+    NewSegment(child);
+    return NewSegment(parent);
   }
   Tag OnJoin(Thread& t, Thread& child) {
     ++t.counts[kJoin];
@@ -137,6 +155,7 @@ class HybridCore {
   }
   Tag OnEnd(Thread& t) {
     ++t.counts[kEnd];
+    Settle(t);
     t.clock.End();
     slots_.Retire(t.clock.epoch());
     return Tag::kChanged;
@@ -147,12 +166,14 @@ class HybridCore {
   Tag OnLock(Thread& t, Sync& s, LockMode mode) {
     ++t.counts[kLock];
     if (s.pure_hb) t.clock.Lock(s, mode);
-    return Tag::kChanged;
+    return OtherLocks(t);
   }
   Tag OnUnlock(Thread& t, Sync& s, LockMode mode) {
     ++t.counts[kUnlock];
-    if (s.pure_hb) t.clock.Unlock(s, mode);
-    return Tag::kChanged;
+    if (!s.pure_hb) return OtherLocks(t);
+    Settle(t);
+    t.clock.Unlock(s, mode);
+    return NewSegment(t);
   }
   Tag OnPureHbLock(Thread& t, Sync& s) {
     ++t.counts[kPureHbLock];
@@ -169,13 +190,15 @@ class HybridCore {
   }
   Tag OnReleaseStore(Thread& t, Sync& s) {
     ++t.counts[kSignal];
+    Settle(t);
     t.clock.ReleaseStore(s);
-    return Tag::kChanged;
+    return NewSegment(t);
   }
   Tag OnReleaseMerge(Thread& t, Sync& s) {
     ++t.counts[kSignal];
+    Settle(t);
     t.clock.ReleaseMerge(s);
-    return Tag::kChanged;
+    return NewSegment(t);
   }
   Tag OnRelaxedLoad(Thread& t, Sync& s) {
     t.clock.RelaxedLoad(s);
@@ -196,8 +219,9 @@ class HybridCore {
   }
   Tag OnReleaseFence(Thread& t) {
     ++t.counts[kFence];
+    Settle(t);
     t.clock.ReleaseFence();
-    return Tag::kChanged;
+    return NewSegment(t);
   }
 
   Tag OnCommitBegin(Thread& t, const Footprint* footprint, size_t count) {
@@ -206,8 +230,9 @@ class HybridCore {
     return Tag::kChanged;
   }
   Tag OnCommitEnd(Thread& t, const Footprint* footprint, size_t count) {
+    Settle(t);
     commits_.Release(t.clock, footprint, count);
-    return Tag::kChanged;
+    return NewSegment(t);
   }
 
   // ---- Accesses: HANDLE-READ-OR-WRITE-EVENT ----
@@ -225,61 +250,89 @@ class HybridCore {
                       .bytes = access.bytes,
                       .kind = access.kind,
                       .origin = access.origin};
-    ScopedLock guard(cell.lock);
-    mine.bytes = mine.bytes & ~cell.racy;  // [TS 4.2 ignore]
+    OpenedCell opened(cell);
+    mine.bytes = mine.bytes & ~opened.racy();  // [TS 4.2 ignore]
     if (!Any(mine.bytes)) {
       ++t.counts[kIgnored];
       return kNoBytes;
     }
-    mine.bytes = cell.history.NewBytes(mine);  // [TS 4.3]
+    mine.bytes = opened.NewBytes(mine);  // [TS 4.3]
     if (!Any(mine.bytes)) {
       ++t.counts[kSameSegment];
       return kNoBytes;
     }
 
-    const ByteMask raced = FindRaces(t, cell, mine);
+    const ByteMask raced = FindRaces(t, opened, mine);
     if (Any(raced)) {
-      Report(t, cell, access, mine, raced, record);
-      cell.racy = cell.racy | raced;
-      cell.history.Forget(arena_, raced);
+      Report(t, opened, access, mine, raced, record);
+      opened.AddRacy(cell_arena_, raced);
       mine.bytes = mine.bytes & ~raced;
     }
     if (Any(mine.bytes)) {
       ++t.counts[RuleOf(access.kind)];
-      t.counts[kEvicted] += cell.history.Record(arena_, t.clock, mine, options_.segment_set_limit);
+      t.counts[kEvicted] += opened.RecordSegment(cell_arena_, t.clock, mine, options_.segment_set_limit);
     }
     return raced;
   }
+
+  // What cells compare with: the order, and what locks keep apart.
+  class SegmentClock {
+   public:
+    explicit SegmentClock(Thread& t) : t_(t) {}
+    bool Knows(Slot slot, Time time) const { return t_.clock.Knows(slot, time); }
+    // Have the two accesses, of which the second is this thread's, a lock in common?
+    template <class Access>
+    bool KeepsApart(Access entry, Access mine) const {
+      return t_.detector.KeepsApart(t_, entry.Unpacked(), t_.held.id(), mine.kind());
+    }
+
+   private:
+    Thread& t_;
+  };
+  static SegmentClock ClockOf(Thread& t) { return SegmentClock(t); }
+
+  // As of Hb.
+  template <class Label, class Mix>
+  [[gnu::always_inline]] bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix, bool is_alone) {
+    return cell.TakesShortcut(cell_arena_, ClockOf(t), mine, mix, is_alone);
+  }
+  [[gnu::always_inline]] static uint64_t Count(Thread& t, AccessKind kind) { return ++t.counts[RuleOf(kind)]; }
 
   // ---- Lifetimes ----
 
   Stamp OnLifetime(Thread& t, Addr addr, uint64_t size, AccessOrigin origin, ContextId context) {
     ++t.counts[kLifetime];
-    commits_.Forget(addr, size);
     if constexpr (kFast) ForgetLines(addr, size);
-    return Stamp{.epoch = t.clock.epoch(),
-                 .context = context,
-                 .locks = t.held.id(),
-                 .bytes = kAllBytes,
-                 .kind = AccessKind::kWrite,
-                 .origin = origin};
+    return Base::StampOf(t, addr, size, origin, context);
   }
 
+  // The first thread's accesses are ignored in fast mode, and the allocation is one of them.
   void Revive(Cell& cell, ByteMask bytes, const Stamp& stamp) {
-    ScopedLock guard(cell.lock);
-    cell.history.Forget(arena_, bytes);
-    cell.racy = cell.racy & ~bytes;
-    if constexpr (!kFast) {  // the first thread's accesses are ignored in fast mode, and the allocation is one of them
-      HistoryEntry first = stamp;
-      first.bytes = bytes;
-      cell.history.Remember(arena_, first);
+    if constexpr (kFast) {
+      Base::Forget(cell, bytes);
+    } else {
+      Base::Revive(cell, bytes, stamp);
     }
   }
 
-  void Forget(Cell& cell) { cell.history.Forget(arena_, kAllBytes); }
+  // ---- Few times and slots: as of every labelled detector, with the locks of the segments ----
 
-  LocksetTable<Mem>& locksets() { return locksets_; }
-  const Arena<Mem>& arena() const { return arena_; }
+  bool NeedsRenewal(const Thread& t) const {
+    return Cell::kKeepsLocks ? Base::NeedsRenewal(t) : slots_.IsUsedUp(t.latest);
+  }
+  void Renew(Thread& t) {
+    Settle(t);
+    Base::Renew(t);
+    NewSegment(t);
+  }
+  void BeginEra() {
+    Base::BeginEra();
+    if constexpr (!Cell::kKeepsLocks) segments_.Clear();
+  }
+  void Restart(Thread& t) {
+    Base::Restart(t);
+    NewSegment(t);
+  }
 
  private:
   struct Line {
@@ -293,12 +346,72 @@ class HybridCore {
     return kByKind[Raw(kind)];
   }
 
+  // The thread hands on what it knows, its latest segment included ...
+  void Settle(Thread& t) {
+    if constexpr (!Cell::kKeepsLocks) t.clock.GoTo(t.latest);
+  }
+  // ... and is in another place of the order.
+  Tag NewSegment(Thread& t) {
+    if constexpr (!Cell::kKeepsLocks) {
+      t.latest = TimeOf(t.clock.epoch());
+      ++t.place;
+      NoteSegment(t);
+    }
+    return Tag::kChanged;
+  }
+  // In the same place, with the locks that are held now.
+  Tag OtherLocks(Thread& t) {
+    if constexpr (!Cell::kKeepsLocks) {
+      const LocksetId locks = t.held.id();
+      const typename Thread::Segment& known = t.segments[Raw(locks) % Thread::kSegments];
+      if (known.locks == locks && known.place == t.place) {
+        t.clock.GoTo(known.time);
+      } else {
+        t.latest = Next(t.latest);
+        t.clock.GoTo(t.latest);
+        NoteSegment(t);
+      }
+    }
+    return Tag::kChanged;
+  }
+  void NoteSegment(Thread& t) {
+    const LocksetId locks = t.held.id();
+    t.segments[Raw(locks) % Thread::kSegments] = {.place = t.place, .time = TimeOf(t.clock.epoch()), .locks = locks};
+    segments_.Set(t.clock.epoch(), locks);
+  }
+
+  LocksetId LocksOf(const HistoryEntry& entry) const {
+    if constexpr (Cell::kKeepsLocks) {
+      return entry.locks;
+    } else {
+      return segments_.Of(entry.epoch);
+    }
+  }
+
+  // Do locks keep the accesses apart? Of one whose slot is shared by several threads nobody knows which it held.
+  bool KeepsApart(Thread& t, const HistoryEntry& theirs, LocksetId mine, AccessKind my_kind) {
+    if (!Cell::kKeepsLocks && slots_.IsShared(SlotOf(theirs.epoch))) return true;
+    return HaveCommonLock(t, LocksOf(theirs), theirs.kind, mine, my_kind);
+  }
+
+  // The answer is the same for ever, so that each thread remembers some, and threads don't meet at the table.
+  bool HaveCommonLock(Thread& t, LocksetId theirs, AccessKind their_kind, LocksetId mine, AccessKind my_kind) {
+    if (theirs == kEmptyLockset || mine == kEmptyLockset) return false;
+    const uint64_t question = (uint64_t{Raw(theirs)} << 1 | (IsWrite(their_kind) ? 1 : 0)) << 32 |
+                              (uint64_t{Raw(mine)} << 1 | (IsWrite(my_kind) ? 1 : 0));
+    typename Thread::Answer& answer = t.answers[HashKey(question) % Thread::kAnswers];
+    if (answer.question != question) {
+      answer = {.question = question, .common = event_locks_.Common(theirs, their_kind, mine, my_kind)};
+    }
+    return answer.common;
+  }
+
   // [TS 4.2 IS-RACE]: pairs of older segments were checked when the younger came, so only pairs with the current one are
   // left. Lock sets are intersected here and not earlier (4.5).
-  ByteMask FindRaces(Thread& t, const Cell& cell, const HistoryEntry& mine) {
+  ByteMask FindRaces(Thread& t, const OpenedCell& cell, const HistoryEntry& mine) {
     ByteMask raced = kNoBytes;
-    cell.history.ForEachUnordered(t.clock, mine, [&](const HistoryEntry& other) {
-      if (event_locks_.Common(other.locks, other.kind, mine.locks, mine.kind)) {
+    cell.ForEachUnordered(t.clock, mine, [&](const HistoryEntry& other) {
+      if (KeepsApart(t, other, mine.locks, mine.kind)) {
         ++t.counts[kLocked];
       } else {
         raced = raced | (other.bytes & mine.bytes);
@@ -308,11 +421,11 @@ class HybridCore {
   }
 
   // [TS 4.2 REPORT-RACE]: all concurrent accesses, also those that have a lock in common with this one.
-  void Report(Thread& t, const Cell& cell, const Access& access, const HistoryEntry& mine, ByteMask raced,
+  void Report(Thread& t, const OpenedCell& cell, const Access& access, const HistoryEntry& mine, ByteMask raced,
               RaceRecord& record) {
     ++t.counts[kRace];
     record.Begin(access, RecordOf(t.tid, mine, kAllBytes));
-    cell.history.ForEachUnordered(t.clock, mine, [&](const HistoryEntry& other) {
+    cell.ForEachUnordered(t.clock, mine, [&](const HistoryEntry& other) {
       if (Any(other.bytes & raced)) record.AddEarlier(RecordOf(slots_.OwnerOf(other.epoch), other, raced));
     });
   }
@@ -350,20 +463,19 @@ class HybridCore {
     for (const uint64_t number : inside) lines_.Erase(number);
   }
 
+  struct NoSegments {};
   HybridOptions options_;
-  Arena<Mem> arena_;  // before everything that lives in it
-  LocksetTable<Mem> locksets_;
   EventLocksets<Mem> event_locks_;
-  ThreadSlots<Mem> slots_;
-  CommitClocks<Mem> commits_;
+  [[no_unique_address]] std::conditional_t<Cell::kKeepsLocks, NoSegments,
+                                           SegmentLocks<Cell::kSlots, Cell::kKeepsLocks ? 1 : Cell::kTimes>> segments_;
   typename Mem::Lock lines_lock_;
   HashMap<Line, Mem> lines_;  // kFast: by line number
 };
 
-template <class Mem>
-class Hybrid : public HybridCore<Mem, false> {
+template <class Mem, template <class> class CellOf = SegmentCell>
+class Hybrid : public HybridCore<Mem, false, CellOf> {
  public:
-  using HybridCore<Mem, false>::HybridCore;
+  using HybridCore<Mem, false, CellOf>::HybridCore;
   static constexpr const char* kName = "hybrid";
   static constexpr const char* kSummary = "happens-before and locksets: races this run hid, and some false alarms";
   static constexpr const char* kWhyMore =

@@ -38,6 +38,7 @@ class Lockset {
   static constexpr Filter kFilter = Filter::kExclusive;
   static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;
   static constexpr bool kReports = true;
+  static constexpr bool kLocksOrder = false;
 
   enum Rule : uint8_t {
     kFirst,

@@ -54,6 +54,9 @@ void Release(Pc pc, const void* object);       // before the object can be seen 
 void ReleaseStore(Pc pc, const void* object);  // the same, replacing what it carried
 void Acquire(Pc pc, const void* object);       // after it was seen: wait returned, once flag found set
 void Forget(Pc pc, const void* object);        // it was destroyed, or created anew
+// The same through condition variables, where locks are taken to order nothing: before a signal, after a wait that one ended.
+void Notifying(Pc pc, const void* condition);
+void Notified(Pc pc, const void* condition);
 
 // A barrier of `parties`. Arrivals of one phase are ordered before the leaves of that phase. Arriving answers the phase, to be given
 // to Leave by the same thread, when the barrier may be gone. Forgotten: it was made or destroyed.

@@ -5,6 +5,7 @@
 // called last, so that it becomes a jump and finds the program's return address as its own.
 #include <cstdint>
 
+#include "clocks/packed_record.h"
 #include "runtime/abi.h"
 #include "runtime/emit.h"
 #include "runtime/runtime.h"
@@ -83,14 +84,16 @@ template <bool kIsWrite>
 template <AccessKind kKind, bool kIsLong>
 [[gnu::always_inline]] inline bool RecordsAtOnce(const void* p, uint64_t needed, uint64_t place) {
   Thread* t = local.thread;
-  if (t == nullptr || !t->IsOrdinary(kKind)) return false;
+  if (kIsBoxed || t == nullptr) return false;
+  const uint64_t outside = t->ModeWord();
+  if (!Thread::IsOrdinary(outside, kKind)) return false;
   const ContextId context = t->RememberedContextOf(place);
   if (context == kNoContext) return false;
   const auto addr = reinterpret_cast<uint64_t>(p);
   constexpr uint64_t kLongest = 24;
   if (kIsLong && Regions::IndexOf(addr) != Regions::IndexOf(addr + kLongest)) return false;
   const uint64_t label = t->now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift | Raw(context);
-  t->mode.inside = Thread::kInWindow;
+  t->SetModeWord(outside | Thread::kInWindow);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   bool done = false;
   {
@@ -99,7 +102,8 @@ template <AccessKind kKind, bool kIsLong>
       const PackedAccess mine(label | bytes << PackedAccess::kBytesShift);
       Detector::Cell& cell = CellOf(granule);
       if (!window.is_owner() && !window.is_shared()) return false;
-      return cell.RecordsQuickly<kKind>(t->state.clock, mine, window.is_owner()) ||
+      return cell.RecordsQuickly<kKind>(Detector::ClockOf(t->state), mine, window.is_owner()) ||
+             (!IsWrite(kKind) && cell.Refresh(Detector::ClockOf(t->state), mine, window.is_owner())) ||
              RecordsWithCare(t, granule, mine, window.is_owner());
     };
     const auto* at = static_cast<const char*>(p);
@@ -115,7 +119,7 @@ template <AccessKind kKind, bool kIsLong>
       done = needed == 0;
     }
   }
-  t->mode.inside = 0;
+  t->SetModeWord(outside);
   return done;
 }
 

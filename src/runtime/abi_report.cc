@@ -89,8 +89,7 @@ void TellProgram(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
     view.AddThread(earlier.thread);
     LockLog::Entry entry;
     const ContextId chain = runtime.contexts().PartsOf(earlier.context).chain;
-    const Epoch when{earlier.label};
-    if (chain != kNoContext && runtime.LogOf(SlotOf(when)).Find(TimeOf(when), chain, entry)) {
+    if (chain != kNoContext && runtime.FindLocks(earlier, chain, entry)) {
       view.AddLocks(entry.locks, entry.count < LockLog::kMaxLocks ? entry.count : LockLog::kMaxLocks);
     }
   }

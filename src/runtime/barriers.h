@@ -38,16 +38,16 @@ class Barriers {
       phase->next = first;
       first = phase;
     }
-    Renew(*phase);
+    Renew(detector, *phase);
     release(phase->sync);
     if (++phase->arrived >= parties) Close(phase);
     return phase;
   }
 
   template <class Visit>
-  void Leave(Arena<AtomicMem>& arena, Phase* phase, Visit acquire) {
+  void Leave(Detector& detector, Arena<AtomicMem>& arena, Phase* phase, Visit acquire) {
     ScopedLock guard(lock_);
-    Renew(*phase);
+    Renew(detector, *phase);
     acquire(phase->sync);
     ++phase->left;
     DropIfDone(arena, phase);
@@ -77,9 +77,9 @@ class Barriers {
 
   Phase*& Bucket(uint64_t barrier) { return buckets_[HashKey(barrier) % kBuckets]; }
 
-  void Renew(Phase& phase) const {
+  void Renew(Detector& detector, Phase& phase) const {
     if (phase.era == era_) return;
-    phase.sync.Clear();
+    Clear(detector, phase.sync);
     phase.era = era_;
   }
 

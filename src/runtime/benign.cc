@@ -14,7 +14,7 @@ struct Mentioned : Mention {
   bool was_found = false;
 };
 
-// Few, and asked for rarely: a list.
+// Few, and asked for rarely: a list. Not a Vector (base/vector.h), which would be destroyed at exit, when races still come.
 template <class Item>
 class List {
  public:

@@ -436,7 +436,7 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
     head.lock_count = static_cast<uint32_t>(reporting.locks.size());
   } else if (parts.chain == kNoContext) {
     head.lock_count = 0;
-  } else if (runtime.LogOf(SlotOf(Epoch{access.label})).Find(TimeOf(Epoch{access.label}), parts.chain, entry_)) {
+  } else if (runtime.FindLocks(access, parts.chain, entry_)) {
     head.lock_count = entry_.count < LockLog::kMaxLocks ? entry_.count : LockLog::kMaxLocks;
     if (entry_.count > LockLog::kMaxLocks) head.flags |= wire::kLocksUnknown;
   } else {

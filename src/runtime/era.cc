@@ -3,7 +3,7 @@
 // program asks for it (AnnotateFlushState).
 // Races between the last accesses before and the first after that are not found; nothing is invented.
 //
-// Nobody else may be in the runtime meanwhile (gate.h). Accesses that are recorded without entering it look for their region first
+// Begun by whoever enters the runtime next (Runtime::Enter), in its own thread; nobody else may be inside meanwhile (gate.h). Accesses that are recorded without entering it look for their region first
 // (regions.h), and find none: they come to the gate, and wait there. What can't be reached from here knows its era: threads that have not
 // begun or are not joined yet, phases of barriers that are being left.
 #include "runtime/emit.h"
@@ -30,16 +30,17 @@ void Runtime::StopAtGate(Thread& t) {
 void Runtime::BeginEra(Thread& t) {
   ++era_;
   shadow_.ReleaseAllCells();
-  syncs_.ClearAll();
-  barriers_.ClearAll();
+  if (!kIsBoxed) {  // elsewhere labels are no times that clocks know
+    syncs_.ClearAll();
+    barriers_.ClearAll();
+  }
   for (LockLog& log : logs_) log.Clear();
   detector_.BeginEra();
   // Others go on to compare cells with their old tags, and find nothing, until they tag themselves anew.
   Gate::ForEachOther(t, [&](Thread& other) {
     Restart(other);
     other.is_stale = true;
-    other.mode.locks_to_log = !other.locks.empty();
-    other.now = PackedAccess(other.state.clock.epoch(), AccessKind{}, kNoBytes, kNoContext).word();
+    Label(other);
   });
   Restart(t);
   Retag(t);

@@ -39,7 +39,7 @@ void Gate::Wait(Thread& t) {
     return;
   __atomic_store_n(&t.mode.inside, 0, __ATOMIC_RELEASE);
   AwaitOpen();
-  __atomic_store_n(&t.mode.inside, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&t.mode.inside, Thread::kInside, __ATOMIC_RELAXED);
 }
 
 Thread* Gate::NextOf(const Thread& t) { return t.next_registered; }

@@ -9,7 +9,8 @@
 // makes up for the missing fence (membarrier). Those who have no Thread to say it with take a Passage.
 //
 // Waits end after two seconds: libc's own locks, taken by fork() and held by a thread that waits here, must not become a
-// deadlock. The child then may find something half done; the parent never does. An era does not begin then; one that has begun is waited for.
+// deadlock. The child then may find something half done; the parent never does. An era does not begin then; one that has begun is
+// waited for.
 #pragma once
 
 #include <cstdint>

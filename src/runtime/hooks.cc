@@ -160,6 +160,12 @@ void ReleaseStore(Pc, const void* object) {
 void Acquire(Pc, const void* object) {
   if (Entered t; t.watches_sync()) Runtime::Get().Acquire(*t, AddressOf(object));
 }
+void Notifying(Pc pc, const void* condition) {
+  if (!rt::Detector::kLocksOrder) Release(pc, condition);
+}
+void Notified(Pc pc, const void* condition) {
+  if (!rt::Detector::kLocksOrder) Acquire(pc, condition);
+}
 void Forget(Pc, const void* object) {
   if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(object), 1);
 }
@@ -191,7 +197,7 @@ void ThreadCreated(Child* child, uintptr_t handle) {
 }
 
 void CreationBegins() {
-  if (rt::local.thread != nullptr) rt::local.thread->mode.inside = 1;
+  if (rt::local.thread != nullptr) rt::local.thread->mode.inside = Thread::kInside;
 }
 void CreationEnds() {
   if (rt::local.thread != nullptr) rt::local.thread->mode.inside = 0;
@@ -219,7 +225,7 @@ void ThreadEnds() {
   Thread* thread = rt::local.thread;
   if (thread == nullptr || thread->mode.inside != 0) return;
   const rt::Gate::Passage passage;
-  thread->mode.inside = 1;
+  thread->mode.inside = Thread::kInside;
   Child* child = nullptr;
   bool detached = true;
   {

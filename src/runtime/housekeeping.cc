@@ -8,7 +8,7 @@ namespace redflag::rt {
 // Cells are emptied one after the other while others go on: whoever comes to an emptied one finds that nothing happened there yet.
 void Runtime::KeepMemoryLimit(Thread& t) {
   t.until_memory_check = Thread::kMemoryCheck;
-  if (t.is_stale) Retag(t);
+  if (t.is_stale) Retag(t);  // one that synchronizes with nobody has no other occasion
   if (flags_.memory_limit_mb <= 0) return;
   const uint64_t limit = static_cast<uint64_t>(flags_.memory_limit_mb) << 20;
   if (ResidentBytes() <= limit || !forgetting_.TryAcquire()) return;

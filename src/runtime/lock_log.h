@@ -26,6 +26,7 @@ struct HeldAt {
   ContextId chain;  // this one and those taken before it
   LockMode mode;
   uint16_t depth;
+  SyncId name{};  // the same, as sets of locks know it
 };
 
 class LockLog {

@@ -7,9 +7,9 @@ namespace redflag::rt {
 
 constexpr uint64_t kEntries = uint64_t{1} << (Shadow::kWindowBits - Regions::kShift);
 
-void Regions::Start() {
+void Regions::Start(bool can_own) {
   entries_ = static_cast<uint32_t*>(MapPages(kEntries * sizeof(uint32_t)));
-  can_own_ = PrepareFences();
+  can_own_ = can_own && PrepareFences();
 }
 
 void Regions::Join() {

@@ -35,7 +35,7 @@ class Regions {
   static constexpr uint32_t kMostChanges = 8;
   static constexpr uint32_t kOwners = 1024;  // threads that can own something at one time, and one
 
-  void Start();
+  void Start(bool can_own);                  // false: everything is shared
   bool can_own() const { return can_own_; }  // or is everything shared, for want of membarrier?
 
   // For the calling thread: from now on it can own regions, if there is room for one more that can.

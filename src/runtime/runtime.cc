@@ -5,6 +5,7 @@
 
 #include "base/arch.h"
 #include "base/check.h"
+#include "clocks/packed_record.h"
 #include "detectors/atomics.h"
 #include "events/wire.h"
 #include "intercept/order.h"
@@ -47,7 +48,7 @@ thread_local constinit Local local = kUnknown;
 constinit uint32_t Runtime::state_ = kNew;
 alignas(Runtime) char Runtime::storage_[sizeof(Runtime)];
 
-Runtime::Runtime() : syncs_(shadow_, detector_, arena_) {}
+Runtime::Runtime() : syncs_(shadow_, detector_, arena_), lock_names_(arena_) {}
 
 // ---- Beginning ----
 
@@ -77,7 +78,7 @@ bool Runtime::Start() {
     __atomic_store_n(&state_, kOff, __ATOMIC_RELEASE);
     return false;
   }
-  runtime.regions_.Start();
+  runtime.regions_.Start(!kIsBoxed);
   if (runtime.flags_.slot_times > 0) {
     runtime.detector_.slots().LimitTimes(static_cast<uint64_t>(runtime.flags_.slot_times));
   }
@@ -207,21 +208,26 @@ void Runtime::BeginProcess(Thread& t, uint32_t os_id) {
   ForgetExpectedRaces();
 }
 
+void Runtime::Label(Thread& t) {
+  t.mode.locks_to_log = !t.locks.empty();
+  t.now = PackedAccess(Detector::LabelOf(t.state), AccessKind{}, kNoBytes, kNoContext).word();
+}
+
 void Runtime::Retag(Thread& t) {
   if (detector_.NeedsRenewal(t.state)) {
     detector_.Renew(t.state);
     t.ForgetSeen();  // they are times of another slot
-    if (regions_.can_own() && detector_.slots().IsWorn()) Gate::Ask();
+    if (CanStopAll() && detector_.slots().IsWorn()) Gate::Ask();
   }
   if (t.is_stale) {
     t.ForgetSeen();  // noted since then, under old times
     t.is_stale = false;
   }
-  t.mode.locks_to_log = !t.locks.empty();
-  t.now = PackedAccess(t.state.clock.epoch(), AccessKind{}, kNoBytes, kNoContext).word();
-  local.tag = TagOf(t.state.clock.epoch());
-  local.now = NowOf(t.state.clock.epoch());
-  const Slot slot = SlotOf(t.state.clock.epoch());
+  Label(t);
+  const Epoch label = Detector::LabelOf(t.state);
+  local.tag = TagOf(label);
+  local.now = NowOf(label);
+  const Slot slot = SlotOf(label);
   local.homes[0] = PackedRecord::HomeOffset(false, slot);
   local.homes[1] = PackedRecord::HomeOffset(true, slot);
 }
@@ -230,10 +236,20 @@ void Runtime::Retag(Thread& t) {
 
 // The log must tell the locks of every access that is recorded.
 void Runtime::LogLocks(Thread& t) {
-  const Epoch now = t.state.clock.epoch();
-  logs_[Raw(SlotOf(now)) % PackedAccess::kMaxSlots].Add(TimeOf(now), t.locks.begin(),
-                                                        static_cast<uint32_t>(t.locks.size()));
+  const auto count = static_cast<uint32_t>(t.locks.size());
+  if (kIsBoxed) {
+    lock_names_.Add(t.state.held.id(), t.locks.begin(), count);
+  } else {
+    const Epoch now = Detector::LabelOf(t.state);
+    logs_[Raw(SlotOf(now)) % PackedAccess::kMaxSlots].Add(TimeOf(now), t.locks.begin(), count);
+  }
   t.mode.locks_to_log = false;
+}
+
+bool Runtime::FindLocks(const AccessRecord& access, ContextId chain, LockLog::Entry& found) {
+  if (kIsBoxed) return lock_names_.Find(access.locks, chain, found);
+  const Epoch label{access.label};
+  return logs_[Raw(SlotOf(label))].Find(TimeOf(label), chain, found);
 }
 
 bool Runtime::TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, bool is_alone) {
@@ -246,9 +262,14 @@ bool Runtime::TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, 
 void Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
                           uint64_t addr, uint64_t size) {
   auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
-  const Access access{.granule = Addr{granule}, .bytes = bytes, .kind = kind, .context = context};
+  Access access{.granule = Addr{granule}, .bytes = bytes, .kind = kind, .context = context};
   ByteMask raced;
-  {
+  if (kIsBoxed) {
+    if (FlagOf(contexts_.PlaceOf(contexts_.PartsOf(context).calls)) == PlaceFlag::kFree) {
+      access.origin = AccessOrigin::kFree;
+    }
+    raced = detector_.OnAccess(t.state, cell, access, t.record);
+  } else {
     const Regions::Stay stay(regions_, granule);
     raced = detector_.OnAccess(t.state, cell, access, t.record);
   }
@@ -264,7 +285,7 @@ uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextI
     auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(addr));
     const PackedAccess mine(label | uint64_t{Raw(MaskOf(Addr{addr}, end - addr))} << PackedAccess::kBytesShift);
     if (!cell.CoversInPlace(mine)) {
-      if (!cell.RecordsQuickly<kKind>(t.state.clock, mine, stay.is_owner())) break;
+      if (!cell.RecordsQuickly<kKind>(Detector::ClockOf(t.state), mine, stay.is_owner())) break;
       Detector::Count(t.state, kKind);
     }
     addr = (addr | (kGranule - 1)) + 1;
@@ -277,7 +298,7 @@ void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind k
   ContextId context = kNoContext;
   const uint64_t end = addr + bytes;
   for (uint64_t at = addr; at < end; at = (at | (kGranule - 1)) + 1) {
-    if (context != kNoContext && !IsAtomic(kind)) {
+    if (!kIsBoxed && context != kNoContext && !IsAtomic(kind)) {
       const uint64_t here = Regions::EndOf(at) < end ? Regions::EndOf(at) : end;
       at = IsWrite(kind) ? RecordQuickly<AccessKind::kWrite>(t, at, here, context)
                          : RecordQuickly<AccessKind::kRead>(t, at, here, context);
@@ -310,6 +331,10 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
       .address = lock, .context = taken_at, .chain = t.chain(), .mode = mode, .depth = static_cast<uint16_t>(depth)});
   t.mode.locks_to_log = true;
   SyncTable::Locked object(syncs_, lock);
+  if (kAsksForLocks) {
+    t.locks[t.locks.size() - 1].name = object->name;
+    t.state.held.Acquire(object->name, mode);
+  }
   Changed(t, detector_.OnLock(t.state, object->sync, mode));
 }
 
@@ -320,6 +345,7 @@ int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all) {
     const int given_up = all ? held.depth : 1;
     held.depth -= static_cast<uint16_t>(given_up);
     if (held.depth != 0) return given_up;
+    if (kAsksForLocks) t.state.held.Release(held.name, mode);
     t.locks.Remove(i);
     for (; i < t.locks.size(); ++i) {
       const ContextId rest = i == 0 ? kNoContext : t.locks[i - 1].chain;
@@ -369,7 +395,7 @@ uint64_t Runtime::BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties) {
 }
 
 void Runtime::BarrierLeave(Thread& t, uint64_t phase) {
-  barriers_.Leave(arena_, reinterpret_cast<Barriers::Phase*>(phase),
+  barriers_.Leave(detector_, arena_, reinterpret_cast<Barriers::Phase*>(phase),
                   [&](Detector::Sync& sync) { Changed(t, detector_.OnAcquire(t.state, sync)); });
 }
 
@@ -420,14 +446,12 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   if (t.Ignores(AccessKind::kWrite)) return ForgetCells(block, bytes);  // not a write, but the end of what was there
   // The allocation is the first write. Pages of large blocks that were never touched have no past, and need no first write to
   // end it.
-  const auto stamp = detector_.OnLifetime(t.state, Addr{block}, bytes, AccessOrigin::kAlloc, context);
-  const PackedAccess first_write(stamp);
+  DetectorLife life(detector_, t.state, block, bytes, AccessOrigin::kAlloc, context);
   shadow_.ForEachTouched(block, bytes, [&](uint64_t first, uint64_t count) {
     regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool is_own) {
       for (uint64_t at = begin; at < begin + size; at = (at | (kGranule - 1)) + 1) {
         auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
-        const ByteMask here = MaskOf(Addr{at}, begin + size - at);
-        if (!is_own || !cell.RestartsQuickly(here, first_write)) detector_.Revive(cell, here, stamp);
+        life.Begin(cell, at & ~(kGranule - 1), MaskOf(Addr{at}, begin + size - at), is_own);
       }
     });
   });
@@ -443,10 +467,31 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   ForgetBenign(block, info.bytes);
   const uint64_t free_place = place | static_cast<uint64_t>(PlaceFlag::kFree);
   shadow_.ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
-    AccessRange(t, first, count, AccessKind::kWrite, free_place);
+    if (kIsBoxed) {
+      FreeCells(t, first, count, free_place);
+    } else {
+      AccessRange(t, first, count, AccessKind::kWrite, free_place);
+    }
   });
   constexpr uint64_t kLarge = uint64_t{256} << 10;
   if (info.bytes >= kLarge) Unmapped(block, info.bytes);
+}
+
+// A free is a write, and begins another life. Cells that share their past are looked at once.
+void Runtime::FreeCells(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place) {
+  if (t.Ignores(AccessKind::kWrite)) return;
+  if (t.mode.locks_to_log) LogLocks(t);
+  ContextId context = t.ContextOf(contexts_, place);
+  DetectorLife life(detector_, t.state, addr, bytes, AccessOrigin::kFree, context);
+  for (uint64_t at = addr; at < addr + bytes; at = (at | (kGranule - 1)) + 1) {
+    auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
+    const uint64_t granule = at & ~(kGranule - 1);
+    const ByteMask here = MaskOf(Addr{at}, addr + bytes - at);
+    if (life.EndsAnother(cell)) {
+      AccessCell<true>(t, granule, here, AccessKind::kWrite, place, context, addr, bytes);
+    }
+    life.Begin(cell, granule, here, false);
+  }
 }
 
 void Runtime::ForgetCells(uint64_t addr, uint64_t bytes) {

@@ -17,6 +17,7 @@
 #include "runtime/gate.h"
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
+#include "runtime/lock_names.h"
 #include "runtime/regions.h"
 #include "runtime/shadow.h"
 #include "runtime/sync_table.h"
@@ -177,7 +178,8 @@ class Runtime {
   Shadow& shadow() { return shadow_; }
   Arena<AtomicMem>& arena() { return arena_; }
   const Flags& flags() const { return flags_; }
-  LockLog& LogOf(Slot slot) { return logs_[Raw(slot)]; }
+  // The locks that were held at an access, `chain` being what its context says of them. False: forgotten.
+  bool FindLocks(const AccessRecord& access, ContextId chain, LockLog::Entry& found);
 
   // The end of the process: flushes what was found; the status to end with.
   static int FinishProcess(int status);
@@ -187,7 +189,7 @@ class Runtime {
   void KeepMemoryLimit(Thread& t);
   // Everything that was seen is forgotten, when somebody enters the runtime next.
   void AskToForgetAll() {
-    if (regions_.can_own()) Gate::Ask();
+    if (CanStopAll()) Gate::Ask();
   }
   // No race is told while it is not watching.
   void Watch(bool is_watching) { __atomic_store_n(&is_watching_, is_watching, __ATOMIC_RELAXED); }
@@ -205,6 +207,8 @@ class Runtime {
   // Times are used up: forgets all that was labelled with one, and begins to count anew. At a closed gate, nobody else inside.
   void BeginEra(Thread& t);
   void Restart(Thread& t);
+  // Do accesses come to the gate if it is closed? In a box they enter the runtime, else they look for their region.
+  bool CanStopAll() const { return kIsBoxed || regions_.can_own(); }
 
   // An access to bytes of one granule, being part of one to [addr, addr + size). Finds out the context if it needs it.
   template <bool kIsFiltered>
@@ -220,8 +224,8 @@ class Runtime {
       if (t.mode.locks_to_log) LogLocks(t);
       context = t.ContextOf(contexts_, place);
     }
-    bool done;
-    {
+    bool done = false;
+    if (!kIsBoxed) {
       const Regions::Stay stay(regions_, granule);
       done = TakesShortcut(t, cell, PackedAccess(anywhere.word() | Raw(context)), stay.is_owner());
     }
@@ -241,8 +245,10 @@ class Runtime {
     if (tag == Tag::kChanged) Retag(t);
   }
   void Retag(Thread& t);
+  static void Label(Thread& t);  // the part of it that can be done for another thread
   void PrintStats();
   void LogLocks(Thread& t);
+  void FreeCells(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place);
   uint32_t NewBlock(Thread& t, const BlockInfo& block);
   void FreeBlock(Thread& t, uint32_t index);
   void GiveBlocksBack(Thread& t, uint32_t keep);
@@ -255,7 +261,8 @@ class Runtime {
   Detector detector_;
   SyncTable syncs_;
   Barriers barriers_;
-  LockLog logs_[PackedAccess::kMaxSlots];
+  LockLog logs_[PackedAccess::kMaxSlots];  // of detectors that remember no locks
+  LockNames lock_names_;                   // of the others
   ThreadInfo* infos_ = nullptr;
   BlockInfo* blocks_ = nullptr;
   uint32_t next_block_ = 1;

@@ -23,6 +23,7 @@ struct SyncObject {
   uint32_t version = 0;  // odd while something changes; never the same again
   uint64_t address = 0;  // 0: removed
   Detector::Sync sync;
+  SyncId name{};      // of a lock, for sets of locks: never the same again
   uint32_t next = 0;  // another one in the same granule, or another free one: its index
 };
 
@@ -76,7 +77,7 @@ class SyncTable {
   void ClearAll() {
     for (uint32_t index = 1; index <= used_; ++index) {
       BeginChange(*objects_[index]);
-      objects_[index]->sync.Clear();
+      Clear(detector_, objects_[index]->sync);
       EndChange(*objects_[index]);
     }
   }
@@ -123,6 +124,7 @@ class SyncTable {
     }
     SyncObject* object = objects_[index];
     ScopedLock object_guard(object->lock);
+    object->name = SyncId{++named_};
     __atomic_store_n(&object->next, __atomic_load_n(place, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
     __atomic_store_n(&object->address, address, __ATOMIC_RELEASE);
     __atomic_store_n(place, index, __ATOMIC_RELEASE);
@@ -143,7 +145,7 @@ class SyncTable {
       BeginChange(*object);
       __atomic_store_n(link, object->next, __ATOMIC_RELEASE);
       object->address = 0;
-      object->sync.Clear();
+      Clear(detector_, object->sync);
       object->next = free_;
       free_ = index;
       EndChange(*object);
@@ -156,6 +158,7 @@ class SyncTable {
   AtomicMem::Lock lock_;
   SyncObject** objects_ = nullptr;  // by index; never moves
   uint32_t used_ = 0;
+  uint32_t named_ = 0;
   uint32_t free_ = 0;  // the first of the removed ones
 };
 

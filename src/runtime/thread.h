@@ -5,15 +5,12 @@
 #include <cstdint>
 
 #include "base/vector.h"
-#include "clocks/packed_cell.h"
-#include "detectors/hb.h"
 #include "runtime/context_tree.h"
+#include "runtime/detector.h"
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
 
 namespace redflag::rt {
-
-using Detector = Hb<AtomicMem, PackedCell>;
 
 struct SyncObject;
 
@@ -123,7 +120,7 @@ class Thread {
   Vector<HeldAt, AtomicMem> locks;  // in order of acquisition
   uint32_t lost_frames = 0;         // calls below the limit of `frames`
   // What keeps an access from being recorded at once: together, so that one look tells that there is none of it.
-  struct Mode {
+  struct alignas(8) Mode {
     uint8_t inside = 0;          // in the runtime: signal handlers that come now are not watched
     bool locks_to_log = false;   // are those that are held now not yet in the slot's log?
     uint16_t ignore = 0;         // accesses are not watched
@@ -138,11 +135,18 @@ class Thread {
     __atomic_store_n(local.window, 0, __ATOMIC_RELEASE);
     mode.inside = 0;
   }
-  // Is there nothing but what concerns the other kind of access?
-  bool IsOrdinary(AccessKind kind) const {
+  // All of it as one word, so that whoever reads it all finds what was stored last where it still is, in the processor's store buffer.
+  [[gnu::always_inline]] uint64_t ModeWord() const {
     uint64_t word;
     __builtin_memcpy(&word, &mode, sizeof word);
-    return (IsWrite(kind) ? word & ~(uint64_t{0xffff} << 32) : word << 16) == 0;
+    return word;
+  }
+  [[gnu::always_inline]] void SetModeWord(uint64_t word) {
+    __builtin_memcpy(static_cast<void*>(&mode), &word, sizeof word);
+  }
+  // Is there nothing but what concerns the other kind of access?
+  [[gnu::always_inline]] static bool IsOrdinary(uint64_t mode_word, AccessKind kind) {
+    return (IsWrite(kind) ? mode_word & ~(uint64_t{0xffff} << 32) : mode_word << 16) == 0;
   }
   uint64_t annotated_phase = 0;               // of the barrier of the program's own making that it waits at
   int ignore_sync = 0;                        // nothing that the thread does orders anything

@@ -1,10 +1,12 @@
 // hybrid must equal the transcription of its paper, with the paper's limit on segment sets and without; and without a
 // limit it must report every byte that really races, no later than the race is complete (docs/algorithms/hybrid.md).
 #include "base/mem.h"
+#include "clocks/packed_cell.h"
 #include "detectors/hybrid.h"
 #include "tests/differential/compare_reports.h"
 #include "tests/differential/oracle.h"
 #include "tests/differential/reference_hybrid.h"
+#include "tests/differential/shortcuts.h"
 #include "tests/differential/subject.h"
 
 namespace redflag {
@@ -35,7 +37,15 @@ std::optional<std::string> CompareHybrid(const Trace& trace) {
   return ReportsWhatRaces(trace, unlimited);
 }
 
+// As it runs inside programs, where a cell has room for everybody: as without a limit.
+template <class D>
+std::optional<std::string> ComparePacked(const Trace& trace) {
+  return Difference(ReportsOf<D>(trace), HybridReference(trace, false, 0).Run());
+}
+
 const RegisterSubject kHybrid{"hybrid", CompareHybrid};
+const RegisterSubject kHybridPacked{"hybrid-packed", ComparePacked<Hybrid<PlainMem, PackedCell>>};
+const RegisterSubject kHybridShortcuts{"hybrid-shortcuts", ComparePacked<WithShortcuts<Hybrid<PlainMem, PackedCell>>>};
 
 }  // namespace
 }  // namespace redflag

@@ -4,6 +4,7 @@
   run.py --redflag build/release/bin/redflag                     everything: 3 compilers x 2 levels
   run.py --redflag build/release/bin/redflag --rotate            each program once, the combination chosen by its name
   run.py --redflag ... --only mutex_ --compilers g++-12 --opts O2
+  run.py --redflag ... --detector goldilocks                     with another detector than hb, from which the same is expected
   run.py --redflag ... --cross build/cross                       the other architecture: cross compilers, and qemu-user
 
 Comments of a program:
@@ -12,6 +13,8 @@ Comments of a program:
                                   inlined ones too, up to main or where the thread starts. Behind the mark, or alone on a line
                                   before it. Several: any of them. A lambda is called lambda; Down*5 is five calls.
   // NORACE                       nothing may be reported
+  // DETECTORS: hb hybrid         the detectors to run it with, if not hb alone: each has to report what is marked
+  // BY(name): hybrid             of the marked ones, those that report this race; the others are silent about it
   // STD: c++20                   if not c++17 (C: c11)
   // FLAGS: -pthread              more flags for the compiler; {here} is this folder
   // LIBRARY: lib/x.cc            an instrumented shared library, linked with the program
@@ -26,7 +29,7 @@ Each side of a report is the innermost frame in a file of the program: a race in
 one on the line that called it. Reports are compared as a set of unordered pairs of file:line.
 
 known.txt lists what fails today: `program [compiler] [level]: reason`. Such a run may not pass unnoticed. known-cross.txt does the
-same for --cross, where an emulator is in between.
+same for --cross, where an emulator is in between, and known-NAME.txt for --detector NAME.
 """
 
 import argparse
@@ -56,7 +59,8 @@ C_COMPILER = {"g++": "gcc", "clang++": "clang"}
 
 MARK = re.compile(r"\bRACE\((\w+)\)")
 CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
-DIRECTIVE = re.compile(r"^// (STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|STATUS): *(.*)$")
+BY = re.compile(r"^// BY\((\w+)\): *(.*)$")
+DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|STATUS): *(.*)$")
 
 
 @dataclasses.dataclass
@@ -66,6 +70,7 @@ class Program:
     silent: bool = False
     marks: dict = dataclasses.field(default_factory=dict)   # race -> ["file:line"]
     chains: dict = dataclasses.field(default_factory=dict)  # (race, "file:line") -> [(function, ...)]
+    reporters: dict = dataclasses.field(default_factory=dict)  # race -> [detector], if not all
     directives: dict = dataclasses.field(default_factory=dict)
     mistakes: list = dataclasses.field(default_factory=list)
 
@@ -80,9 +85,14 @@ class Program:
     def sources(self):
         return [self.path] + [HERE / name for kind in ("LIBRARY", "PLUGIN") for name in self.values(kind)]
 
-    def expected(self):
+    @property
+    def detectors(self):
+        return " ".join(self.values("DETECTORS") or ["hb"]).split()
+
+    def expected(self, detector):
         """race -> the pair of places."""
-        return {race: tuple(sorted((places * 2)[:2])) for race, places in self.marks.items()}
+        return {race: tuple(sorted((places * 2)[:2])) for race, places in self.marks.items()
+                if detector in self.reporters.get(race, [detector])}
 
 
 def expand(chain):
@@ -101,6 +111,8 @@ def read_marks(program, path):
         if not code.strip():
             if match := DIRECTIVE.match(line):
                 program.directives.setdefault(match[1], []).append(match[2])
+            if match := BY.match(line):
+                program.reporters[match[1]] = match[2].split()
             if comment.strip() == "NORACE":
                 program.silent = True
             continue
@@ -120,6 +132,7 @@ def read_program(path):
     for race, places in program.marks.items():
         if len(places) > 2:
             program.mistakes.append(f"RACE({race}) is on {len(places)} lines: name each pair")
+    program.mistakes += [f"BY({race}) without its mark" for race in program.reporters if race not in program.marks]
     program.mistakes += [f"no CHAIN({race}) for {place}" for (race, place), chains in program.chains.items() if not chains]
     return program
 
@@ -157,13 +170,14 @@ class Side:
         return " < ".join(frames)
 
 
-def compare(program, status, report_path, output):
+def compare(program, detector, status, report_path, output):
     """-> what is wrong, as lines."""
     wrong = []
     lines = [json.loads(line) for line in report_path.read_text().splitlines()] if report_path.exists() else []
     reports = [line for line in lines if line["kind"] == "data-race"]
     summaries = [line for line in lines if line["kind"] == "summary"]
-    expected_status = int((program.values("STATUS") or [0 if program.silent else REPORTED])[0])
+    expected = program.expected(detector)
+    expected_status = int((program.values("STATUS") or [REPORTED if expected else 0])[0])
     if status != expected_status:
         wrong.append(f"exit status {status}, expected {expected_status}")
         wrong += [f"  {line}" for line in output.splitlines()[-3:] if status not in (0, expected_status, REPORTED)]
@@ -180,7 +194,6 @@ def compare(program, status, report_path, output):
             seen.setdefault(tuple(side.place for side in pair), []).append(pair)
         if not report["earlier"]:
             wrong.append(f"a report with one side only: {access}")
-    expected = program.expected()
     for race, places in expected.items():
         if places not in seen:
             wrong.append(f"RACE({race}) {places[0]} and {places[1]}: not reported")
@@ -216,11 +229,12 @@ class Builder:
         environment = os.environ | {"REDFLAG_CC" if is_c else "REDFLAG_CXX": compiler}
         return [str(self.redflag), "cc" if is_c else "c++"], environment
 
-    def execution(self, binary, arguments, report, alone):
+    def execution(self, binary, arguments, report, detector, alone):
         """-> the command that runs a program, and what it needs in its environment. `alone`: without `redflag run`."""
         if alone:
-            return [str(binary), *arguments], {"REDFLAG_JSON": str(report)}
-        return [str(self.redflag), "run", "--json", str(report), str(binary), *arguments], {}
+            library = self.redflag.parent.parent / "lib" / "redflag" / detector / "libredflag_rt.so"
+            return [str(binary), *arguments], {"REDFLAG_JSON": str(report)} | ({"LD_PRELOAD": str(library)} if detector != "hb" else {})
+        return [str(self.redflag), "run", "-d", detector, "--json", str(report), str(binary), *arguments], {}
 
     def compile(self, source, compiler, level, std, flags, libraries=(), shared=False):
         """-> path of the program or library; raises CalledProcessError with the compiler's words."""
@@ -266,12 +280,12 @@ class CrossBuilder(Builder):
         # Not -fsanitize=thread where it is linked: that would ask for the compiler's own runtime.
         return [str(HERE / "cross-cc"), str(self.runtime), *own], dict(os.environ)
 
-    def execution(self, binary, arguments, report, alone):
+    def execution(self, binary, arguments, report, detector, alone):
         command = [f"qemu-{OTHER}", "-L", f"/usr/{OTHER}-linux-gnu", str(binary), *arguments]
         return command, {"REDFLAG_JSON": str(report), "REDFLAG_COMMAND": str(self.redflag)}
 
 
-def run_one(program, builder, compiler, level, keep):
+def run_one(program, builder, detector, compiler, level, keep):
     """-> what is wrong, as lines."""
     std = (program.values("STD") or [""])[0]
     flags = " ".join(program.values("FLAGS")).replace("{here}", str(HERE)).split()
@@ -283,16 +297,17 @@ def run_one(program, builder, compiler, level, keep):
         return ["does not build:"] + [f"  {line}" for line in error.stdout.splitlines()[:15]]
     except subprocess.TimeoutExpired:
         return [f"the compiler took more than {BUILD_SECONDS} s"]
-    report = binary.with_name(f"{binary.name}.{os.getpid()}.json")
+    report = binary.with_name(f"{binary.name}.{detector}.{os.getpid()}.json")
     report.unlink(missing_ok=True)
-    command, more = builder.execution(binary, [str(plugin) for plugin in plugins], report, bool(program.values("STATUS")))
+    command, more = builder.execution(binary, [str(plugin) for plugin in plugins], report, detector,
+                                      bool(program.values("STATUS")))
     command = ["timeout", str(RUN_SECONDS), *command]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("REDFLAG_")} | more
     if options := ":".join(program.values("OPTIONS")):
         environment["REDFLAG_OPTIONS"] = options.replace("{here}", str(HERE))
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", check=False)
-    wrong = compare(program, done.returncode, report, done.stdout)
+    wrong = compare(program, detector, done.returncode, report, done.stdout)
     if keep:
         wrong = wrong and wrong + [f"  kept: {report}"]
     else:
@@ -322,14 +337,15 @@ def skipped(program, compiler):
     return any(compiler in value.split() for value in program.values("SKIP"))
 
 
-def combinations(programs, compilers, levels, rotate):
+def combinations(programs, detector, compilers, levels, rotate):
     everything = list(itertools.product(compilers, levels))
     for program in programs:
         possible = [(compiler, level) for compiler, level in everything if not skipped(program, compiler)]
         if rotate and possible:
             possible = [possible[int(hashlib.sha256(program.name.encode()).hexdigest(), 16) % len(possible)]]
         for compiler, level in possible:
-            yield program, compiler, level
+            for its_detector in [detector] if detector else program.detectors:
+                yield program, its_detector, compiler, level
 
 
 def main():
@@ -339,6 +355,7 @@ def main():
     parser.add_argument("--opts", default=",".join(LEVELS))
     parser.add_argument("--only", action="append", help="programs whose name contains this; may be given again")
     parser.add_argument("--rotate", action="store_true", help="each program with one compiler and level, chosen by its name")
+    parser.add_argument("--detector", help="instead of hb, in programs that name none: one that finds the same races")
     parser.add_argument("--cross", type=pathlib.Path, metavar="TREE", help="the other architecture, whose build this is")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", action="store_true", help="leave the reports in the build folder")
@@ -346,6 +363,8 @@ def main():
     arguments = parser.parse_args()
 
     programs = [read_program(path) for path in sorted([*HERE.glob("*.cc"), *HERE.glob("*.c")])]
+    if arguments.detector:
+        programs = [program for program in programs if program.detectors == ["hb"]]
     if arguments.only:
         programs = [program for program in programs if any(part in program.name for part in arguments.only)]
     compilers = arguments.compilers.split(",")
@@ -354,7 +373,10 @@ def main():
     if missing:
         print(f"run.py: not installed, left out: {', '.join(missing)}", file=sys.stderr)
         compilers = [compiler for compiler in compilers if compiler not in missing]
-    known = read_known(HERE / ("known-cross.txt" if arguments.cross else "known.txt"))
+    variant = "-cross" if arguments.cross else f"-{arguments.detector}" if arguments.detector else ""
+    known = read_known(HERE / f"known{variant}.txt")
+    if arguments.detector:
+        known += read_known(HERE / "known.txt")
     if arguments.cross:
         builder = CrossBuilder(arguments.redflag.resolve(), arguments.build.resolve() / "cross", arguments.cross.resolve())
     else:
@@ -365,22 +387,24 @@ def main():
         for mistake in program.mistakes:
             counts["failed"] += 1
             print(f"FAIL {program.name}: {mistake}")
-    runs = list(combinations([p for p in programs if not p.mistakes], compilers, arguments.opts.split(","), arguments.rotate))
+    runs = list(combinations([p for p in programs if not p.mistakes], arguments.detector, compilers, arguments.opts.split(","),
+                             arguments.rotate))
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        results = pool.map(lambda run: run_one(run[0], builder, run[1], run[2], arguments.keep), runs)
-        for (program, compiler, level), wrong in zip(runs, results):
+        results = pool.map(lambda run: run_one(run[0], builder, *run[1:], arguments.keep), runs)
+        for (program, detector, compiler, level), wrong in zip(runs, results):
             reason = known_reason(known, program, compiler, level)
             if reason and not wrong:
-                wrong, reason = [f"passes, but known.txt says: {reason}"], None
+                wrong, reason = [f"passes, but is known to fail: {reason}"], None
             outcome = "known" if reason else "failed" if wrong else "passed"
             counts[outcome] += 1
             counts[compiler, level, outcome] += 1
             if wrong:
                 word, words = ("known", f": {reason}") if reason else ("FAIL", "")
-                print(f"{word} {program.name} {compiler} {level}{words}", flush=True)
+                with_it = "" if detector == "hb" else f" with {detector}"
+                print(f"{word} {program.name}{with_it} {compiler} {level}{words}", flush=True)
                 for line in [] if reason else wrong:
                     print(f"  {line if len(line) < LONGEST_LINE else line[:LONGEST_LINE] + ' ...'}", flush=True)
-    for compiler, level in dict.fromkeys(run[1:] for run in runs):
+    for compiler, level in dict.fromkeys(run[2:] for run in runs):
         words = (f"{counts[compiler, level, outcome]} {outcome}" for outcome in ("passed", "failed", "known"))
         print(f"{compiler} {level}: {', '.join(words)}")
     known_words = f", {counts['known']} known" if counts["known"] else ""

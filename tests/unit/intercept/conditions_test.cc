@@ -42,13 +42,12 @@ TEST_F(ConditionsTest, AWaitGivesTheMutexUpAndTakesItBack) {
     pthread_mutex_unlock(&mutex);
     pthread_join(thread, nullptr);
   });
-  EXPECT_EQ(
-      told,
-      "ThreadBegins ?; Locked m exclusive 1; Unlocking m exclusive 1; Locked m exclusive 1; Unlocking m exclusive 1; "
-      "ThreadEnds");
+  EXPECT_EQ(told,
+            "ThreadBegins ?; Locked m exclusive 1; Unlocking m exclusive 1; Locked m exclusive 1; Notified c; "
+            "Unlocking m exclusive 1; ThreadEnds");
 }
 
-TEST_F(ConditionsTest, SignalAndItsKinTellNothing) {
+TEST_F(ConditionsTest, SignalsAreToldOf) {
   EXPECT_EQ(Told(names,
                  [&] {
                    pthread_cond_init(&condition, nullptr);
@@ -56,7 +55,7 @@ TEST_F(ConditionsTest, SignalAndItsKinTellNothing) {
                    pthread_cond_broadcast(&condition);
                    pthread_cond_destroy(&condition);
                  }),
-            "");
+            "Notifying c; Notifying c; Forget c");
 }
 
 TEST_F(ConditionsTest, AWaitThatTimesOutHasTheMutexBack) {
@@ -174,8 +173,8 @@ TEST_F(ConditionsTest, AC11WaitGivesTheMutexUpAndTakesItBack) {
   });
   EXPECT_EQ(
       told,
-      "ThreadBegins ?; Locked m exclusive 1; Unlocking m exclusive 1; Locked m exclusive 1; Unlocking m exclusive 1; "
-      "ThreadEnds");
+      "ThreadBegins ?; Locked m exclusive 1; Unlocking m exclusive 1; Locked m exclusive 1; Notified ?; "
+      "Unlocking m exclusive 1; ThreadEnds");
   cnd_destroy(&pair.condition);
   mtx_destroy(&pair.mutex);
 }

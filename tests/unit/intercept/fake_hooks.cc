@@ -163,6 +163,8 @@ int Unlocking(Pc pc, const void* lock, LockMode mode, bool all) {
 void Release(Pc pc, const void* object) { Append("Release", pc, object); }
 void ReleaseStore(Pc pc, const void* object) { Append("ReleaseStore", pc, object); }
 void Acquire(Pc pc, const void* object) { Append("Acquire", pc, object); }
+void Notifying(Pc pc, const void* condition) { Append("Notifying", pc, condition); }
+void Notified(Pc pc, const void* condition) { Append("Notified", pc, condition); }
 void Forget(Pc pc, const void* object) { Append("Forget", pc, object); }
 
 uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties) {

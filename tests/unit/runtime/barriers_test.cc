@@ -20,7 +20,7 @@ class BarriersTest : public testing::Test {
                            [&](Detector::Sync& sync) { detector.OnReleaseMerge(t, sync); });
   }
   void Leave(Detector::Thread& t, Barriers::Phase* phase) {
-    barriers.Leave(arena, phase, [&](Detector::Sync& sync) { detector.OnAcquire(t, sync); });
+    barriers.Leave(detector, arena, phase, [&](Detector::Sync& sync) { detector.OnAcquire(t, sync); });
   }
 
   Arena<AtomicMem> arena;

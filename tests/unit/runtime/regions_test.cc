@@ -21,7 +21,7 @@ constexpr uint64_t kBytes = uint64_t{1} << Regions::kShift;
 class RegionsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    regions_->Start();
+    regions_->Start(true);
     if (!regions_->can_own()) GTEST_SKIP() << "this system has no membarrier: everything is shared";
   }
 

@@ -1,9 +1,8 @@
-"""pbzip2, pigz and zstd: a file is cut into blocks that threads compress."""
+"""pbzip2 and zstd: a file is cut into blocks that threads compress."""
 
 from __future__ import annotations
 
 import bz2
-import gzip
 import hashlib
 import os
 import pathlib
@@ -25,16 +24,6 @@ def build_pbzip2(build: Build) -> None:
     # -L finds the static library alone. The code is older than C++11, in which clang refuses some of its literals.
     build.make(program, "pbzip2", CPPFLAGS=f"-std=gnu++98 -I{library}", LDFLAGS=f"-L{library} {build.link_flags}")
     build.keep(program / "pbzip2")
-
-
-def build_pigz(build: Build) -> None:
-    library = build.unpack("zlib")
-    build.configure(library, "--static")
-    build.make(library, "libz.a")
-    program = build.unpack("pigz")
-    flags = f"CFLAGS={build.flags} -I{library}", f"LDFLAGS=-L{library} {build.link_flags}"
-    build.make(program, "pigz", f"CC={build.toolchain.cc}", *flags)
-    build.keep(program / "pigz")
 
 
 def build_zstd(build: Build) -> None:
@@ -120,16 +109,6 @@ WORKLOADS = [
         decompress=bz2.decompress,
         sizes={FULL: 10_000_000, QUICK: 2_000_000, SMALL: 600_000},
         quick=True,
-    ),
-    compressor(
-        "pigz",
-        title="compresses text in blocks of 128 kB",
-        origin="Debian packages pigz and zlib",
-        recipe=build_pigz,
-        options=lambda threads: ("--processes", str(threads), "-6", "--no-name", "--keep", "--force"),
-        suffix=".gz",
-        decompress=gzip.decompress,
-        sizes={FULL: 16_000_000, QUICK: 3_000_000, SMALL: 1_000_000},
     ),
     compressor(
         "zstd",

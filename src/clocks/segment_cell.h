@@ -1,0 +1,73 @@
+// SegmentCell: the segment sets of one granule (clocks/segment_history.h) where memory is plentiful: every remembered access in full,
+// the locks held at it included. The offline engine uses it; clocks/packed_cell.h is the small one, with the same operations.
+//
+// Opened is the cell under its lock. It is what a detector works on.
+#pragma once
+
+#include <cstdint>
+
+#include "base/arena.h"
+#include "base/mem.h"
+#include "clocks/epoch.h"
+#include "clocks/history_entry.h"
+#include "clocks/segment_history.h"
+#include "events/access.h"
+
+namespace redflag {
+
+template <class Mem>
+class SegmentCell {
+ public:
+  static constexpr uint32_t kSlots = kMaxSlots;
+  static constexpr uint64_t kTimes = kMaxTime;
+  static constexpr bool kKeepsLocks = true;
+
+  class Opened {
+   public:
+    explicit Opened(SegmentCell& cell) : guard_(cell.lock_), cell_(cell) {}
+
+    // Bytes whose race was reported.
+    ByteMask racy() const { return cell_.racy_; }
+    void AddRacy(Arena<Mem>& arena, ByteMask bytes) {
+      cell_.racy_ = cell_.racy_ | bytes;
+      cell_.history_.Forget(arena, bytes);
+    }
+
+    ByteMask NewBytes(const HistoryEntry& access) const { return cell_.history_.NewBytes(access); }
+    template <class Clock, class Visitor>
+    void ForEachUnordered(const Clock& clock, const HistoryEntry& access, Visitor visit) const {
+      cell_.history_.ForEachUnordered(clock, access, visit);
+    }
+    template <class Clock>
+    uint32_t RecordSegment(Arena<Mem>& arena, const Clock& clock, const HistoryEntry& access, uint32_t limit) {
+      return cell_.history_.Record(arena, clock, access, limit);
+    }
+
+    // Begins anew: nothing is known of these bytes but this access; or nothing at all.
+    void Restart(Arena<Mem>& arena, const HistoryEntry& first) {
+      Clear(arena, first.bytes);
+      cell_.history_.Remember(arena, first);
+    }
+    void Clear(Arena<Mem>& arena, ByteMask bytes) {
+      cell_.history_.Forget(arena, bytes);
+      cell_.racy_ = cell_.racy_ & ~bytes;
+    }
+
+   private:
+    ScopedLock<typename Mem::Lock> guard_;
+    SegmentCell& cell_;
+  };
+
+  // Becomes an empty cell, and gives back what it owned.
+  void Clear(Arena<Mem>& arena) {
+    history_.Forget(arena, kAllBytes);
+    racy_ = kNoBytes;
+  }
+
+ private:
+  SegmentHistory<Mem> history_;
+  [[no_unique_address]] typename Mem::Lock lock_;
+  ByteMask racy_{};
+};
+
+}  // namespace redflag

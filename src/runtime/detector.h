@@ -1,0 +1,61 @@
+// Which detector this runtime is made with: one whose cells fit into the shadow, or another one in boxes. The build compiles the runtime
+// once for each line of detectors/list.def.
+#pragma once
+
+#include "base/mem.h"
+
+#ifndef REDFLAG_DETECTOR_CLASS
+#define REDFLAG_DETECTOR_CLASS Hb
+#define REDFLAG_DETECTOR_HEADER "detectors/hb.h"
+#endif
+#include REDFLAG_DETECTOR_HEADER
+
+#ifdef REDFLAG_BOXED
+#include "runtime/boxed.h"
+
+namespace redflag::rt {
+inline constexpr bool kIsBoxed = true;
+using Detector = Boxed<REDFLAG_DETECTOR_CLASS<AtomicMem>>;
+using DetectorLife = Life<REDFLAG_DETECTOR_CLASS<AtomicMem>>;
+}  // namespace redflag::rt
+#else
+#include "clocks/packed_cell.h"
+
+namespace redflag::rt {
+inline constexpr bool kIsBoxed = false;
+using Detector = REDFLAG_DETECTOR_CLASS<AtomicMem, PackedCell>;
+
+// The beginning of the life of some bytes, told to one cell after the other.
+class DetectorLife {
+ public:
+  DetectorLife(Detector& detector, Detector::Thread& t, uint64_t addr, uint64_t size, AccessOrigin origin,
+               ContextId context)
+      : detector_(detector), stamp_(detector.OnLifetime(t, Addr{addr}, size, origin, context)), first_write_(stamp_) {}
+
+  [[gnu::always_inline]] void Begin(Detector::Cell& cell, uint64_t, ByteMask bytes, bool is_alone) {
+    if (!is_alone || !cell.RestartsQuickly(bytes, first_write_)) detector_.Revive(cell, bytes, stamp_);
+  }
+  static bool EndsAnother(const Detector::Cell&) { return true; }
+
+ private:
+  Detector& detector_;
+  const Detector::Stamp stamp_;
+  const PackedAccess first_write_;
+};
+}  // namespace redflag::rt
+#endif
+
+namespace redflag::rt {
+
+// Does it ask which locks a thread holds? Otherwise they need no names.
+template <class D>
+inline constexpr bool kNeedsLocks = !requires { D::kNeedsNoLocks; };
+inline constexpr bool kAsksForLocks = kNeedsLocks<Detector>;
+
+// Nothing is known of what it carried.
+inline void Clear(Detector& detector, Detector::Sync& sync) {
+  sync.~Sync();
+  ::new (static_cast<void*>(&sync)) Detector::Sync(detector);
+}
+
+}  // namespace redflag::rt
