@@ -13,8 +13,11 @@
 // Births. Memory that is allocated or freed begins a new life with its first write (OnLifetime). Cells that exist are told at once;
 // for the others the link leads to the stamp until somebody touches them.
 //
+// Objects. A detector that keeps one cell for a whole object (Map::kObject) has one box for a block of the heap, to which all granules of
+// the block lead that somebody has touched; other memory is objects of a granule each. There a new life is an empty box.
+//
 // Locks: that of the box, around everything that is done to the cell and the label; the detector's own inside of it. A box may be taken
-// from its granule at any time by whoever holds its lock: `granule` tells, and who comes too late looks again.
+// from its granule at any time by whoever holds its lock; who comes too late finds another link, and looks again.
 #pragma once
 
 #include <cstdint>
@@ -72,6 +75,8 @@ class Boxed {
   };
   static_assert(sizeof(Cell) == 16);
 
+  static constexpr bool kHasObjects = D::kMap == Map::kObject;
+
   Boxed() : slots_(arena_, PackedAccess::kMaxSlots, PackedAccess::kMaxTime) {}
 
   // ---- Everything that a thread does: the detector decides, the label follows ----
@@ -107,7 +112,10 @@ class Boxed {
       return detector_.OnAccess(t, nothing, access, record);
     }
     const Opened box(*this, cell, access.granule);
-    const ByteMask raced = detector_.OnAccess(t, box->cell, access, record);
+    Access whole = access;
+    whole.object = box->begin;
+    whole.object_size = box->bytes;
+    const ByteMask raced = detector_.OnAccess(t, box->cell, whole, record);
     if constexpr (D::kFilter != Filter::kNone) {
       const PackedAccess mine(t.label, access.kind, access.bytes, kNoContext);
       const PackedAccess last = cell.Label();
@@ -134,6 +142,7 @@ class Boxed {
 
   void Revive(Cell& cell, Addr granule, ByteMask bytes, Birth* birth) {
     if constexpr (!D::kReports) return;
+    if constexpr (kHasObjects) return Forget(cell, bytes);
     if (bytes == kAllBytes) {
       uint64_t link = __atomic_load_n(&cell.link, __ATOMIC_ACQUIRE);
       while (!IsBox(link)) {
@@ -167,7 +176,7 @@ class Boxed {
       if (__atomic_load_n(&cell.link, __ATOMIC_RELAXED) != link) continue;
       __atomic_store_n(&cell.link, 0, __ATOMIC_RELEASE);
       cell.SetLabel(PackedAccess());
-      FreeBox(box);
+      if (--box->users == 0) FreeBox(box);
       return;
     }
   }
@@ -193,9 +202,10 @@ class Boxed {
   void BeginEra() {
     for (Chunk* chunk = chunks_; chunk != nullptr; chunk = chunk->next) {
       for (Box& box : chunk->boxes) {
-        if (Raw(box.granule) == 0) continue;
+        if (box.users == 0) continue;
         detector_.Forget(box.cell);
-        box.granule = Addr{};
+        box.cell = {};
+        box.users = 0;
         box.next = free_;
         free_ = &box;
       }
@@ -205,7 +215,7 @@ class Boxed {
   }
   void Restart(Thread& t) { Claim(t); }
 
-  D& detector() { return detector_; }
+  void FindObjectsBy(FindObject find) { find_object_ = find; }
   LocksetTable<AtomicMem>& locksets() { return detector_.locksets(); }
   ThreadSlots<AtomicMem>& slots() { return slots_; }
   const Arena<AtomicMem>& arena() const { return detector_.arena(); }
@@ -214,7 +224,9 @@ class Boxed {
  private:
   struct alignas(16) Box {
     AtomicMem::Lock lock;
-    Addr granule{};  // that it is of; 0: free
+    uint32_t users = 0;  // granules that lead here; 0: free
+    Addr begin{};        // of the granule or the object that it is of
+    uint64_t bytes = 0;
     Box* next = nullptr;
     typename D::Cell cell{};
   };
@@ -247,7 +259,12 @@ class Boxed {
           box_->lock.Release();
           continue;
         }
-        box_ = boxed.NewBox(granule);
+        if constexpr (kHasObjects) {
+          if (SharesBox(boxed, cell, granule)) return;
+          if (box_ == nullptr) continue;
+        } else {
+          box_ = boxed.NewBox(granule, kGranule);
+        }
         if (IsBirth(link)) boxed.detector_.Revive(box_->cell, kAllBytes, BirthOf(link)->stamp);
         if (__atomic_compare_exchange_n(&cell.link, &link, LinkTo(box_), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
           if (IsBirth(link)) boxed.DropBirth(BirthOf(link));
@@ -257,7 +274,30 @@ class Boxed {
         box_->lock.Release();
       }
     }
-    ~Opened() { box_->lock.Release(); }
+    // The object's box, if another granule has it already or should: then all is done, or has to be done again. Otherwise a new one.
+    bool SharesBox(Boxed& boxed, Cell& cell, Addr granule) {
+      uint64_t begin = Raw(granule);
+      uint64_t bytes = kGranule;
+      const bool is_object = boxed.find_object_(Raw(granule), begin, bytes);
+      if (!is_object || begin == Raw(granule)) {
+        box_ = boxed.NewBox(granule, bytes);
+        return false;
+      }
+      Opened first(boxed, *(&cell - (Raw(granule) - begin) / kGranule), Addr{begin});
+      uint64_t nothing = 0;
+      box_ = nullptr;
+      if (!__atomic_compare_exchange_n(&cell.link, &nothing, LinkTo(first.box_), false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_RELAXED)) {
+        return false;
+      }
+      ++first.box_->users;
+      box_ = first.box_;
+      first.box_ = nullptr;
+      return true;
+    }
+    ~Opened() {
+      if (box_ != nullptr) box_->lock.Release();
+    }
     Opened(const Opened&) = delete;
     Opened& operator=(const Opened&) = delete;
     Box* operator->() const { return box_; }
@@ -266,7 +306,8 @@ class Boxed {
     Box* box_;
   };
 
-  Box* NewBox(Addr granule) {
+  // Locked.
+  Box* NewBox(Addr begin, uint64_t bytes) {
     Box* box;
     {
       ScopedLock guard(free_lock_);
@@ -275,14 +316,16 @@ class Boxed {
       free_ = box->next;
     }
     box->lock.Acquire();
-    box->granule = granule;
+    box->users = 1;
+    box->begin = begin;
+    box->bytes = bytes;
     return box;
   }
   // Under its lock.
   void FreeBox(Box* box) {
     detector_.Forget(box->cell);
     box->cell = {};
-    box->granule = Addr{};
+    box->users = 0;
     ScopedLock guard(free_lock_);
     box->next = free_;
     free_ = box;
@@ -305,6 +348,7 @@ class Boxed {
   }
 
   D detector_;
+  FindObject find_object_ = nullptr;
   Arena<AtomicMem> arena_;  // of the slots
   Arena<AtomicMem> boxes_;  // of the chunks
   Arena<AtomicMem> births_;
@@ -332,7 +376,7 @@ class Life {
   // Has the cell a past, which is not that of the one that was asked about before?
   bool EndsAnother(const typename Boxed<D>::Cell& cell) {
     const uint64_t link = __atomic_load_n(&cell.link, __ATOMIC_RELAXED);
-    const bool is_same = link == past_;  // of untouched memory: others have a box of their own
+    const bool is_same = D::kMap == Map::kGranule && link == past_;  // untouched: others have a box of their own
     past_ = link;
     return link != 0 && !is_same;
   }

@@ -10,6 +10,11 @@
 #endif
 #include REDFLAG_DETECTOR_HEADER
 
+namespace redflag::rt {
+// The object of the program that has this byte. False: there is none.
+using FindObject = bool (*)(uint64_t addr, uint64_t& begin, uint64_t& bytes);
+}  // namespace redflag::rt
+
 #ifdef REDFLAG_BOXED
 #include "runtime/boxed.h"
 
@@ -17,6 +22,7 @@ namespace redflag::rt {
 inline constexpr bool kIsBoxed = true;
 using Detector = Boxed<REDFLAG_DETECTOR_CLASS<AtomicMem>>;
 using DetectorLife = Life<REDFLAG_DETECTOR_CLASS<AtomicMem>>;
+inline void FindObjectsBy(Detector& detector, FindObject find) { detector.FindObjectsBy(find); }
 }  // namespace redflag::rt
 #else
 #include "clocks/packed_cell.h"
@@ -24,6 +30,8 @@ using DetectorLife = Life<REDFLAG_DETECTOR_CLASS<AtomicMem>>;
 namespace redflag::rt {
 inline constexpr bool kIsBoxed = false;
 using Detector = REDFLAG_DETECTOR_CLASS<AtomicMem, PackedCell>;
+
+inline void FindObjectsBy(Detector&, FindObject) {}  // no cell is of more than a granule
 
 // The beginning of the life of some bytes, told to one cell after the other.
 class DetectorLife {

@@ -83,6 +83,13 @@ bool Runtime::Start() {
     runtime.detector_.slots().LimitTimes(static_cast<uint64_t>(runtime.flags_.slot_times));
   }
   runtime.contexts_.Start();
+  FindObjectsBy(runtime.detector_, [](uint64_t addr, uint64_t& begin, uint64_t& bytes) {
+    BlockInfo block;
+    if (!Get().FindBlock(addr, block)) return false;
+    begin = block.begin;
+    bytes = block.bytes;
+    return true;
+  });
   runtime.syncs_.Start();
   runtime.infos_ = static_cast<ThreadInfo*>(MapPages(uint64_t{kMaxThreads} * sizeof(ThreadInfo)));
   runtime.blocks_ = static_cast<BlockInfo*>(MapPages(uint64_t{kMaxBlocks} * sizeof(BlockInfo)));
@@ -442,7 +449,9 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   if (t.mode.locks_to_log) LogLocks(t);
   const ContextId context = t.ContextOf(contexts_, place | static_cast<uint64_t>(PlaceFlag::kAlloc));
   const BlockInfo info{.begin = block, .bytes = bytes, .context = context, .thread = t.state.tid};
-  __atomic_store_n(shadow_.BlockAt(block), NewBlock(t, info), __ATOMIC_RELEASE);
+  const uint32_t index = NewBlock(t, info);
+  __atomic_store_n(shadow_.BlockAt(block), index, __ATOMIC_RELEASE);
+  CoverPages(info, index);
   if (t.Ignores(AccessKind::kWrite)) return ForgetCells(block, bytes);  // not a write, but the end of what was there
   // The allocation is the first write. Pages of large blocks that were never touched have no past, and need no first write to
   // end it.
@@ -462,6 +471,7 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   const uint32_t index = __atomic_exchange_n(at_block, 0, __ATOMIC_ACQ_REL);
   if (index == 0) return;
   const BlockInfo info = blocks_[index];
+  CoverPages(info, 0);
   FreeBlock(t, index);
   syncs_.Remove(block, info.bytes);
   ForgetBenign(block, info.bytes);
@@ -512,18 +522,27 @@ void Runtime::Unmapped(uint64_t addr, uint64_t bytes) {
   shadow_.Release(addr, bytes);
 }
 
+void Runtime::CoverPages(const BlockInfo& block, uint32_t index) {
+  constexpr uint64_t kPage = uint64_t{1} << Shadow::kPageShift;
+  for (uint64_t at = (block.begin | (kPage - 1)) + 1; at < block.begin + block.bytes; at += kPage) {
+    __atomic_store_n(shadow_.CoverAt(at), index, __ATOMIC_RELEASE);
+  }
+}
+
 // The block may be freed while it is being looked at: then it is not the one that was asked for.
 bool Runtime::FindBlock(uint64_t addr, BlockInfo& found) {
-  constexpr uint64_t kFarthest = uint64_t{1} << 22;
-  for (uint64_t at = addr & ~uint64_t{15}; at + kFarthest > addr; at -= 16) {
-    const uint32_t index = __atomic_load_n(shadow_.BlockAt(at), __ATOMIC_ACQUIRE);
-    if (index == 0) continue;
-    found = blocks_[index];
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    const bool same = __atomic_load_n(shadow_.BlockAt(at), __ATOMIC_RELAXED) == index && found.begin == at;
-    return same && addr - found.begin < found.bytes;
+  const uint32_t* place = shadow_.CoverAt(addr);
+  const uint64_t page = addr >> Shadow::kPageShift << Shadow::kPageShift;
+  for (uint64_t at = addr & ~uint64_t{15}; at >= page; at -= 16) {
+    if (__atomic_load_n(shadow_.BlockAt(at), __ATOMIC_RELAXED) == 0) continue;
+    place = shadow_.BlockAt(at);
+    break;
   }
-  return false;
+  const uint32_t index = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+  if (index == 0) return false;
+  found = blocks_[index];
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  return __atomic_load_n(place, __ATOMIC_RELAXED) == index && addr - found.begin < found.bytes;
 }
 
 }  // namespace redflag::rt

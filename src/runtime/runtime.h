@@ -251,6 +251,8 @@ class Runtime {
   void FreeCells(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place);
   uint32_t NewBlock(Thread& t, const BlockInfo& block);
   void FreeBlock(Thread& t, uint32_t index);
+  // The pages that begin in a block, but not with it, say so.
+  void CoverPages(const BlockInfo& block, uint32_t index);
   void GiveBlocksBack(Thread& t, uint32_t keep);
 
   Shadow shadow_;

@@ -15,6 +15,7 @@ constexpr uint64_t kWindow = uint64_t{1} << Shadow::kWindowBits;
 constexpr uint64_t kCellBytes = kWindow * 2;
 constexpr uint64_t kSyncBytes = kWindow / 2;
 constexpr uint64_t kBlockBytes = kWindow / 4;
+constexpr uint64_t kCoverBytes = (kWindow >> Shadow::kPageShift) * sizeof(uint32_t);
 constexpr uint64_t kPageBytes = 4096;
 
 bool Failed(int64_t result) { return result < 0 && result >= -4095; }
@@ -38,7 +39,7 @@ void Drop(char* from, uint64_t bytes) {
 }  // namespace
 
 bool Shadow::Reserve(const char*& why) {
-  const uint64_t total = kCellBytes + kSyncBytes + kBlockBytes;
+  const uint64_t total = kCellBytes + kSyncBytes + kBlockBytes + kCoverBytes;
   // Above where programs without randomization live, below position-independent ones and everything that the kernel places.
   for (const uint64_t place : {uint64_t{0x1000'0000'0000}, uint64_t{0x0800'0000'0000}, uint64_t{0x1800'0000'0000}}) {
     const int64_t result = MapAt(place, total);
@@ -52,6 +53,7 @@ bool Shadow::Reserve(const char*& why) {
     cells_ = reinterpret_cast<char*>(place);
     syncs_ = cells_ + kCellBytes;
     blocks_ = syncs_ + kSyncBytes;
+    covers_ = blocks_ + kBlockBytes;
     Advise(cells_, total, MADV_DONTDUMP);
     Advise(cells_, total, MADV_NOHUGEPAGE);
     return true;

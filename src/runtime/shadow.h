@@ -1,9 +1,10 @@
-// Shadow: three maps from addresses of the program to what the runtime knows of them, each a reserved region in which the place
+// Shadow: four maps from addresses of the program to what the runtime knows of them, each a reserved region in which the place
 // is computed, not looked up (docs/shadow.md):
 //
 //   cells    16 bytes for each 8     what the detector remembers of a granule
 //   syncs     4 bytes for each 8     the synchronization object at this address, as an index; 0: none
 //   blocks    4 bytes for each 16    the block of the heap that begins here, as an index; 0: none
+//   covers    4 bytes for each page  the block of the heap that the page begins in, likewise
 //
 // Addresses are folded into a window of 16 TiB. Where a program can have memory (its own image, the heap, libraries, stacks) the
 // fold is one to one; Reserve() picks a place for the regions outside of all of these, whatever the randomization.
@@ -27,6 +28,8 @@ class Shadow {
 #endif
   static constexpr uint64_t kFold = ((uint64_t{1} << kWindowBits) - 1) & ~uint64_t{7};
 
+  static constexpr int kPageShift = 12;
+
   // Reserves the regions. False if the system has no room for them (a limit on address space): `why` says what was tried.
   bool Reserve(const char*& why);
 
@@ -35,6 +38,9 @@ class Shadow {
   uint32_t* SyncAt(uint64_t addr) const { return reinterpret_cast<uint32_t*>(syncs_ + (addr & kFold) / 2); }
   uint32_t* BlockAt(uint64_t addr) const {
     return reinterpret_cast<uint32_t*>(blocks_ + ((addr & kFold) >> 4) * sizeof(uint32_t));
+  }
+  uint32_t* CoverAt(uint64_t addr) const {
+    return reinterpret_cast<uint32_t*>(covers_ + ((addr & kFold) >> kPageShift) * sizeof(uint32_t));
   }
   bool Contains(uint64_t addr) const { return addr - begin_ < size_; }
 
@@ -71,6 +77,7 @@ class Shadow {
   char* cells_ = nullptr;
   char* syncs_ = nullptr;
   char* blocks_ = nullptr;
+  char* covers_ = nullptr;
   uint64_t begin_ = 0;
   uint64_t size_ = 0;
 };
