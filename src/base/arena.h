@@ -2,7 +2,7 @@
 // to powers of two and recycled through one free list a size; everything goes back to the system when the
 // arena is destroyed. A constant-initialized Arena is usable before any constructor has run.
 //
-// Thread-safe under AtomicMem. Blocks are zeroed when fresh from the system only: Allocate() gives no
+// Thread-safe under AtomicMem, where it is cut into parts (base/mem.h), so that threads seldom meet. Blocks are zeroed when fresh from the system only: Allocate() gives no
 // promise.
 #pragma once
 
@@ -25,39 +25,16 @@ class Arena {
  public:
   constexpr Arena() = default;
   ~Arena() {
-    Recycle();
-    while (recycled_ != nullptr) {
-      Region* next = recycled_->next;
-      UnmapPages(recycled_, recycled_->bytes);
-      recycled_ = next;
-    }
+    for (Shard& shard : shards_) shard.Unmap();
   }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
   // 16-byte aligned, uninitialized.
-  void* Allocate(size_t bytes) {
-    const int size_class = SizeClass(bytes);
-    ScopedLock guard(lock_);
-    in_use_ += size_t{1} << size_class;
-    FreeBlock*& head = free_[size_class];
-    if (head != nullptr) {
-      FreeBlock* block = head;
-      head = block->next;
-      return block;
-    }
-    return Carve(size_t{1} << size_class);
-  }
+  void* Allocate(size_t bytes) { return shards_[Mem::Shard()].Allocate(SizeClass(bytes)); }
 
   // `bytes` as it was given to Allocate.
-  void Free(void* memory, size_t bytes) {
-    const int size_class = SizeClass(bytes);
-    ScopedLock guard(lock_);
-    in_use_ -= size_t{1} << size_class;
-    auto* block = static_cast<FreeBlock*>(memory);
-    block->next = free_[size_class];
-    free_[size_class] = block;
-  }
+  void Free(void* memory, size_t bytes) { shards_[Mem::Shard()].Free(memory, SizeClass(bytes)); }
 
   template <class T>
   T* New() {
@@ -72,21 +49,20 @@ class Arena {
 
   // Everything that was handed out is given back at once. It stays mapped, and is handed out again.
   void Recycle() {
-    ScopedLock guard(lock_);
-    for (FreeBlock*& head : free_) head = nullptr;
-    in_use_ = 0;
-    next_ = end_ = nullptr;
-    while (regions_ != nullptr) {
-      Region* region = regions_;
-      regions_ = region->next;
-      region->next = recycled_;
-      recycled_ = region;
-    }
+    for (Shard& shard : shards_) shard.Recycle();
   }
 
   // Bytes handed out and not given back, rounding included; and bytes taken from the system.
-  size_t in_use() const { return in_use_; }
-  size_t mapped() const { return mapped_; }
+  size_t in_use() const {
+    size_t sum = 0;  // a part that got back what another gave is below zero
+    for (const Shard& shard : shards_) sum += shard.in_use;
+    return sum;
+  }
+  size_t mapped() const {
+    size_t sum = 0;
+    for (const Shard& shard : shards_) sum += shard.mapped;
+    return sum;
+  }
 
  private:
   static constexpr size_t kMinBlock = 16;
@@ -109,41 +85,87 @@ class Arena {
     return size_class;
   }
 
-  // The rest of a region that is too small for the request is left unused: regions are large, requests are
-  // not.
-  void* Carve(size_t bytes) {
-    while (static_cast<size_t>(end_ - next_) < bytes && recycled_ != nullptr) {
-      Region* region = recycled_;
-      recycled_ = region->next;
-      Begin(region);
+  struct alignas(64) Shard {
+    void* Allocate(int size_class) {
+      ScopedLock guard(lock);
+      in_use += size_t{1} << size_class;
+      FreeBlock*& head = free[size_class];
+      if (head != nullptr) {
+        FreeBlock* block = head;
+        head = block->next;
+        return block;
+      }
+      return Carve(size_t{1} << size_class);
     }
-    if (static_cast<size_t>(end_ - next_) < bytes) {
-      size_t want = regions_ == nullptr ? kFirstRegion : kRegion;
-      if (want < bytes + sizeof(Region)) want = (bytes + sizeof(Region) + 4095) & ~size_t{4095};
-      auto* region = static_cast<Region*>(MapPages(want));
-      mapped_ += want;
-      region->bytes = want;
-      Begin(region);
-    }
-    void* block = next_;
-    next_ += bytes;
-    return block;
-  }
-  void Begin(Region* region) {
-    region->next = regions_;
-    regions_ = region;
-    next_ = reinterpret_cast<char*>(region + 1);
-    end_ = reinterpret_cast<char*>(region) + region->bytes;
-  }
 
-  typename Mem::Lock lock_;
-  char* next_ = nullptr;
-  char* end_ = nullptr;
-  Region* regions_ = nullptr;
-  Region* recycled_ = nullptr;
-  size_t in_use_ = 0;
-  size_t mapped_ = 0;
-  FreeBlock* free_[kClasses] = {};
+    void Free(void* memory, int size_class) {
+      ScopedLock guard(lock);
+      in_use -= size_t{1} << size_class;
+      auto* block = static_cast<FreeBlock*>(memory);
+      block->next = free[size_class];
+      free[size_class] = block;
+    }
+
+    void Recycle() {
+      ScopedLock guard(lock);
+      for (FreeBlock*& head : free) head = nullptr;
+      in_use = 0;
+      next = end = nullptr;
+      while (regions != nullptr) {
+        Region* region = regions;
+        regions = region->next;
+        region->next = recycled;
+        recycled = region;
+      }
+    }
+
+    void Unmap() {
+      Recycle();
+      while (recycled != nullptr) {
+        Region* after = recycled->next;
+        UnmapPages(recycled, recycled->bytes);
+        recycled = after;
+      }
+    }
+
+    // The rest of a region that is too small for the request is left unused: regions are large, requests are
+    // not.
+    void* Carve(size_t bytes) {
+      while (static_cast<size_t>(end - next) < bytes && recycled != nullptr) {
+        Region* region = recycled;
+        recycled = region->next;
+        Begin(region);
+      }
+      if (static_cast<size_t>(end - next) < bytes) {
+        size_t want = regions == nullptr ? kFirstRegion : kRegion;
+        if (want < bytes + sizeof(Region)) want = (bytes + sizeof(Region) + 4095) & ~size_t{4095};
+        auto* region = static_cast<Region*>(MapPages(want));
+        mapped += want;
+        region->bytes = want;
+        Begin(region);
+      }
+      void* block = next;
+      next += bytes;
+      return block;
+    }
+    void Begin(Region* region) {
+      region->next = regions;
+      regions = region;
+      next = reinterpret_cast<char*>(region + 1);
+      end = reinterpret_cast<char*>(region) + region->bytes;
+    }
+
+    typename Mem::Lock lock;
+    char* next = nullptr;
+    char* end = nullptr;
+    Region* regions = nullptr;
+    Region* recycled = nullptr;
+    size_t in_use = 0;
+    size_t mapped = 0;
+    FreeBlock* free[kClasses] = {};
+  };
+
+  Shard shards_[Mem::kShards];
 };
 
 }  // namespace redflag

@@ -218,7 +218,7 @@ class HeldLocks {
     return table_.Intern(elements.begin(), static_cast<uint32_t>(elements.size()));
   }
 
-  static constexpr int kKnownBits = 4;
+  static constexpr int kKnownBits = 8;
   struct Named {
     LocksetView set;
     LocksetId id = kEmptyLockset;

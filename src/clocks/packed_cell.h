@@ -566,9 +566,19 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   template <class Clock, class Mix>
   [[gnu::noinline]] bool TakesShortcutInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix,
                                                bool is_alone) {
+    if (IsIgnored(mine)) return true;
     if (mine.kind() != AccessKind::kWrite && Refresh(clock, mine, is_alone)) return true;
     Opened opened(*this, is_alone);
     return opened.is_spread() && (opened.ReplaceOwn(mine) || opened.ReplaceInRecord(arena, clock, mine, mix));
+  }
+
+  // Have all of its bytes had their race?
+  bool IsIgnored(PackedAccess mine) const {
+    const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_ACQUIRE);
+    const PackedRecord* record = PackedRecord::Of(handle);
+    if (record == nullptr) return false;
+    const bool all_raced = Contains(__atomic_load_n(&record->racy, __ATOMIC_ACQUIRE), mine.bytes());
+    return all_raced && __atomic_load_n(&read_, __ATOMIC_RELAXED) == handle;  // it is still the record of this cell
   }
 
   static bool Exchange(uint64_t* place, PackedAccess old, PackedAccess fresh) {

@@ -111,7 +111,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
       uint64_t question;
       bool common;
     };
-    static constexpr uint32_t kAnswers = 64;
+    static constexpr uint32_t kAnswers = 256;
     Answer answers[kAnswers] = {};
 
     // Where segments have times: the latest one, and of which sets of locks since the thread last handed on what it knows.
@@ -120,7 +120,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
       Time time;
       LocksetId locks;
     };
-    static constexpr uint32_t kSegments = 16;
+    static constexpr uint32_t kSegments = 256;
     Time latest = kNever;
     uint64_t place = 0;  // counts how often it has handed on
     Segment segments[kSegments] = {};

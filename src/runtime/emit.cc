@@ -72,6 +72,7 @@ class Emitter {
   void AddStack(Runtime& runtime, ContextId context);
   void PrintBriefly(Runtime& runtime, const RaceRecord& record, uint64_t addr);
   bool IsNew(uint64_t key);
+  bool IsKnown(uint64_t key, uint32_t& place) const;
   static void TakeApart(const ContextTree& tree, RaceRecord& record);
 
   // Counts shared with `redflag run` (cli/run.cc).
@@ -455,14 +456,19 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
 
 // A set of keys that never forgets; when it is nearly full, everything is old news.
 bool Emitter::IsNew(uint64_t key) {
-  key |= 1;
-  if (key_count_ > kKeys / 4 * 3) return false;
-  for (uint32_t i = HashKey(key) % kKeys;; i = (i + 1) % kKeys) {
-    if (keys_[i] == key) return false;
-    if (keys_[i] != 0) continue;
-    keys_[i] = key;
-    ++key_count_;
-    return true;
+  uint32_t place;
+  if (IsKnown(key, place)) return false;
+  __atomic_store_n(&keys_[place], key, __ATOMIC_RELEASE);
+  __atomic_store_n(&key_count_, key_count_ + 1, __ATOMIC_RELEASE);
+  return true;
+}
+
+// Without the lock "yes" is certain; otherwise `place` is where it would be.
+bool Emitter::IsKnown(uint64_t key, uint32_t& place) const {
+  if (__atomic_load_n(&key_count_, __ATOMIC_ACQUIRE) > kKeys / 4 * 3) return true;
+  for (place = HashKey(key) % kKeys;; place = (place + 1) % kKeys) {
+    const uint64_t there = __atomic_load_n(&keys_[place], __ATOMIC_ACQUIRE);
+    if (there == key || there == 0) return there == key;
   }
 }
 
@@ -487,11 +493,14 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   const RaceRecord& record = t.record;
   uint64_t mine = HashKey(tree.PlaceOf(tree.PartsOf(record.access.context).calls));
   uint64_t theirs = HashKey(tree.PlaceOf(tree.PartsOf(record.earlier[0].context).calls));
-  ScopedLock guard(lock_);
-  if (!IsNew(HashKey(mine + theirs) ^ (mine * theirs))) {
-    ++duplicates_;
+  const uint64_t key = (HashKey(mine + theirs) ^ (mine * theirs)) | 1;
+  uint32_t place;
+  if (IsKnown(key, place)) {
+    __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
     return false;
   }
+  ScopedLock guard(lock_);
+  if (!IsNew(key)) return false;
   StartIfDeferred();
   ++sequence_;
   if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);

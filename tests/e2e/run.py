@@ -57,6 +57,8 @@ REPORTED = 66
 LONGEST_LINE = 400
 C_COMPILER = {"g++": "gcc", "clang++": "clang"}
 
+serial = itertools.count()  # of runs: their reports have different names
+
 MARK = re.compile(r"\bRACE\((\w+)\)")
 CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
 BY = re.compile(r"^// BY\((\w+)\): *(.*)$")
@@ -297,7 +299,7 @@ def run_one(program, builder, detector, compiler, level, keep):
         return ["does not build:"] + [f"  {line}" for line in error.stdout.splitlines()[:15]]
     except subprocess.TimeoutExpired:
         return [f"the compiler took more than {BUILD_SECONDS} s"]
-    report = binary.with_name(f"{binary.name}.{detector}.{os.getpid()}.json")
+    report = binary.with_name(f"{binary.name}.{detector}.{os.getpid()}.{next(serial)}.json")
     report.unlink(missing_ok=True)
     command, more = builder.execution(binary, [str(plugin) for plugin in plugins], report, detector,
                                       bool(program.values("STATUS")))
@@ -357,6 +359,7 @@ def main():
     parser.add_argument("--rotate", action="store_true", help="each program with one compiler and level, chosen by its name")
     parser.add_argument("--detector", help="instead of hb, in programs that name none: one that finds the same races")
     parser.add_argument("--cross", type=pathlib.Path, metavar="TREE", help="the other architecture, whose build this is")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each N times: it has to come out right every time")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", action="store_true", help="leave the reports in the build folder")
     parser.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build" / "e2e")
@@ -390,6 +393,7 @@ def main():
     runs = list(combinations([p for p in programs if not p.mistakes], arguments.detector, compilers, arguments.opts.split(","),
                              arguments.rotate))
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        runs = [run for run in runs for _ in range(arguments.repeat)]
         results = pool.map(lambda run: run_one(run[0], builder, *run[1:], arguments.keep), runs)
         for (program, detector, compiler, level), wrong in zip(runs, results):
             reason = known_reason(known, program, compiler, level)

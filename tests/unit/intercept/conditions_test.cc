@@ -171,10 +171,9 @@ TEST_F(ConditionsTest, AC11WaitGivesTheMutexUpAndTakesItBack) {
     mtx_unlock(&pair.mutex);
     thrd_join(thread, nullptr);
   });
-  EXPECT_EQ(
-      told,
-      "ThreadBegins ?; Locked m exclusive 1; Unlocking m exclusive 1; Locked m exclusive 1; Notified ?; "
-      "Unlocking m exclusive 1; ThreadEnds");
+  EXPECT_EQ(told,
+            "ThreadBegins ?; Locked m exclusive 1; Unlocking m exclusive 1; Locked m exclusive 1; Notified ?; "
+            "Unlocking m exclusive 1; ThreadEnds");
   cnd_destroy(&pair.condition);
   mtx_destroy(&pair.mutex);
 }
