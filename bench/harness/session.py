@@ -28,18 +28,19 @@ class Plan:
     timeout: float = 600.0
     wait: float = 60.0  # seconds to wait for a quiet machine, at most
     spare_heavy: bool = False  # the heavy tools only where a workload says that they fit --quick
-    spare_variants: bool = False  # the same of their variants that are not part of --quick
+    spare_variants: bool = False  # the same of tools that are not part of --quick
 
     def rounds(self, workload: Workload) -> list[list[tuple[Tool, Cell]]]:
         """What to run for a workload: groups of cells that are compared with one another, each run in turn."""
-        light = [t for t in self.tools if not t.heavy]
-        heavy = [t for t in self.tools if t.heavy and not (t.full_only and self.spare_variants and not workload.quick_heavy)]
+        spared = self.spare_variants and not workload.quick_heavy
+        light = [t for t in self.tools if not t.heavy and not (t.full_only and spared)]
+        heavy = [t for t in self.tools if t.heavy and not (t.full_only and spared)]
         groups = [self._group(workload, light, self.scale, workload.threads)] if light else []
         if heavy and (workload.quick_heavy or not self.spare_heavy):
             bases = [t for t in light if t.name in {h.baseline for h in heavy}]
             groups.append(self._group(workload, [*bases, *heavy], SMALL, workload.threads))
         if self.growth and workload.growth and len(light) > 1:
-            groups += [self._group(workload, light, QUICK, n) for n in GROWTH_THREADS]
+            groups += [self._group(workload, [t for t in light if not t.full_only], QUICK, n) for n in GROWTH_THREADS]
         return groups
 
     @staticmethod

@@ -40,10 +40,10 @@ _DRD_REPORT = r"Conflicting (?:load|store)"
 
 
 # As users run it, its host side measured with it. A report is not a failure here either.
-def _redflag(detector: str, toolchain: Toolchain, baseline: str, title: str, suffix: str = "") -> Tool:
+def _redflag(detector: str, toolchain: Toolchain, baseline: str, title: str, suffix: str = "", full_only: bool = False) -> Tool:
     return Tool(f"redflag-{detector}{suffix}", title, toolchain, baseline,
                 (str(_REDFLAG), "run", "-d", detector, "--exit-code", "0", "--"), ours=True, report=r"DATA RACE on ",
-                parts=(_REDFLAG, _RUNTIMES / detector / "libredflag_rt.so"))
+                parts=(_REDFLAG, _RUNTIMES / detector / "libredflag_rt.so"), full_only=full_only)
 
 TOOLS: tuple[Tool, ...] = (
     Tool("native-gcc", "native, g++ 12", GCC, "native-gcc"),
@@ -53,6 +53,10 @@ TOOLS: tuple[Tool, ...] = (
     Tool("tsan-gcc", "ThreadSanitizer, g++ 12", GCC_TSAN, "native-gcc", _FIXED_ADDRESSES, _TSAN_ENV, report=_TSAN_REPORT),
     _redflag("hb", CLANG_REDFLAG, "native-clang", "Redflag hb, clang 19"),
     _redflag("hb", GCC_REDFLAG, "native-gcc", "Redflag hb, g++ 12", "-gcc"),
+    _redflag("hybrid", CLANG_REDFLAG, "native-clang", "Redflag hybrid, clang 19"),
+    _redflag("fast", CLANG_REDFLAG, "native-clang", "Redflag fast, clang 19"),
+    *(_redflag(detector, CLANG_REDFLAG, "native-clang", f"Redflag {detector}, clang 19", full_only=True)
+      for detector in ("goldilocks", "racetrack", "lockset", "null")),
     Tool("helgrind-fast", "Helgrind, no history", GCC, "native-gcc",
          _valgrind("--tool=helgrind", "--history-level=none"), heavy=True, report=_HELGRIND_REPORT),
     Tool("helgrind", "Helgrind", GCC, "native-gcc", _valgrind("--tool=helgrind"), heavy=True, full_only=True,

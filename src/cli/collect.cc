@@ -16,6 +16,7 @@
 #include "collect/collector.h"
 #include "collect/destination.h"
 #include "collect/ring_reader.h"
+#include "offline/analysis.h"
 
 namespace redflag::cli {
 namespace {
@@ -89,7 +90,11 @@ int RunCollect(const Options& options) {
     return kBadInput;
   }
   Destination destination(options.output, options.pid, !options.no_color);
-  Collector::Options to{.detector = options.detector, .pid = static_cast<uint32_t>(options.pid), .json = {}};
+  const DetectorInfo* detector = FindDetector(options.detector);
+  Collector::Options to{.detector = options.detector,
+                        .claim = detector == nullptr ? Claim::kUnordered : detector->claim,
+                        .pid = static_cast<uint32_t>(options.pid),
+                        .json = {}};
   if (!options.json.empty()) {
     to.json = [&](const std::string& line) {
       if (!AppendToFile(options.json, line)) {

@@ -56,6 +56,12 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return arch::CompareExchangePair(&write_, old.write, old.read, fresh.write, fresh.read);
   }
 
+  // By whoever is alone.
+  [[gnu::always_inline]] void Store(Words fresh) {
+    __atomic_store_n(&read_, fresh.read, __ATOMIC_RELAXED);
+    __atomic_store_n(&write_, fresh.write, __ATOMIC_RELAXED);
+  }
+
   bool has_record() const { return PackedRecord::IsHandle(__atomic_load_n(&read_, __ATOMIC_RELAXED)); }
 
   // Did the thread that makes `access` record one that makes it redundant? Takes no lock; "no" proves nothing.
@@ -614,10 +620,6 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     }
   }
 
-  [[gnu::always_inline]] void Store(Words fresh) {
-    __atomic_store_n(&read_, fresh.read, __ATOMIC_RELAXED);
-    __atomic_store_n(&write_, fresh.write, __ATOMIC_RELAXED);
-  }
   uint64_t Lock() {
     uint64_t word = __atomic_exchange_n(&write_, kLocked, __ATOMIC_SEQ_CST);
     if (word == kLocked) [[unlikely]]

@@ -28,12 +28,13 @@ class Collector {
  public:
   struct Options {
     std::string detector;                          // for reports; may be empty
+    Claim claim = Claim::kUnordered;               // of the detector
     uint32_t pid = 0;                              // until the program says more of itself
     std::function<void(const std::string&)> json;  // takes each line of JSON; may be empty
   };
 
   Collector(Options options, TextOutput& output)
-      : options_(std::move(options)), output_(output), builder_(options_.detector) {
+      : options_(std::move(options)), output_(output), builder_(options_.detector, options_.claim) {
     builder_.OnProcess({.pid = options_.pid, .start_time = 0, .command = "?"});
   }
 

@@ -142,6 +142,7 @@ ThreadInfo ReportBuilder::InfoOf(uint32_t thread) {
 RaceReport ReportBuilder::Build(const RaceMessage& race) {
   RaceReport report;
   report.detector = detector_;
+  report.claim = claim_;
   report.command = process_.command;
   report.pid = process_.pid;
   report.addr = Addr{race.address};

@@ -18,7 +18,8 @@ namespace redflag {
 
 class ReportBuilder {
  public:
-  explicit ReportBuilder(std::string detector) : detector_(std::move(detector)) {}
+  explicit ReportBuilder(std::string detector, Claim claim = Claim::kUnordered)
+      : detector_(std::move(detector)), claim_(claim) {}
 
   void OnProcess(ProcessMessage process) { process_ = std::move(process); }
   void OnModule(const ModuleMessage& module) { modules_.Add(module); }
@@ -50,6 +51,7 @@ class ReportBuilder {
   ThreadInfo InfoOf(uint32_t thread);
 
   std::string detector_;
+  Claim claim_;
   ProcessMessage process_;
   std::map<uint32_t, ThreadMessage> threads_;
   std::map<uint32_t, TagMessage> tags_;

@@ -69,8 +69,8 @@
 //   kFilter                           which repetition filter is sound for it
 //   kAfterRace                        what becomes of a byte after its first race
 //   kReports                          false: counts only (null)
-//   kLocksOrder                       are critical sections of one lock ordered by it? Otherwise it must be told of what
-//                                     threads wait for besides: signals of condition variables
+//   kClaim                            what it says of the accesses that it reports. Those that take no order from locks
+//                                     are told of what threads wait for besides: signals of condition variables
 //   kRules                            one RuleInfo for each rule of its paper; Thread::counts is indexed by it
 #pragma once
 
@@ -134,7 +134,7 @@ concept Detector = requires(D d, typename D::Thread t, typename D::Sync s, typen
   { D::kFilter } -> std::convertible_to<Filter>;
   { D::kAfterRace } -> std::convertible_to<AfterRace>;
   { D::kReports } -> std::convertible_to<bool>;
-  { D::kLocksOrder } -> std::convertible_to<bool>;
+  { D::kClaim } -> std::convertible_to<Claim>;
   { D::kRules[0] } -> std::convertible_to<RuleInfo>;
   { t.counts[0] } -> std::convertible_to<uint64_t>;
   { d.OnStart(t) } -> std::same_as<Tag>;

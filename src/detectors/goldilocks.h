@@ -48,7 +48,7 @@ class Goldilocks {
   static constexpr Filter kFilter = Filter::kOwnSlot;
   static constexpr AfterRace kAfterRace = AfterRace::kDisable;
   static constexpr bool kReports = true;
-  static constexpr bool kLocksOrder = true;
+  static constexpr Claim kClaim = Claim::kUnordered;
 
   enum Rule : uint8_t {
     kSameOwnership,

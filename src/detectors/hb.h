@@ -40,7 +40,7 @@ class Hb : public Labelled<Mem, CellOf> {
   static constexpr Filter kFilter = Filter::kOwnSlot;
   static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;
   static constexpr bool kReports = true;
-  static constexpr bool kLocksOrder = true;
+  static constexpr Claim kClaim = Claim::kUnordered;
   static constexpr bool kNeedsNoLocks = true;  // HeldLocks may stay empty: then records name none
 
   enum Rule : uint8_t {

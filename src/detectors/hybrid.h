@@ -47,7 +47,10 @@ class HybridCore : public Labelled<Mem, CellOf> {
   static constexpr Filter kFilter = Filter::kOwnSlot;
   static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;
   static constexpr bool kReports = true;
-  static constexpr bool kLocksOrder = false;
+  static constexpr Claim kClaim = Claim::kUnorderedButByLocks;
+
+  // In a running program the engine has a place for each line (runtime/memory_line.h): accesses to those that are not shared don't come here.
+  static constexpr bool kEngineKnowsLines = kFast && !Cell::kKeepsLocks;
 
   // Ids of one line share the thread that touched it first (4.4.2: "each cache line contains 64 IDs").
   static constexpr uint64_t kLineBytes = 64;
@@ -238,7 +241,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
   // ---- Accesses: HANDLE-READ-OR-WRITE-EVENT ----
 
   ByteMask OnAccess(Thread& t, Cell& cell, const Access& access, RaceRecord& record) {
-    if constexpr (kFast) {
+    if constexpr (kFast && !kEngineKnowsLines) {
       if (!IsShared(t, access)) {
         ++t.counts[kUnshared];
         return kNoBytes;
@@ -302,7 +305,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
 
   Stamp OnLifetime(Thread& t, Addr addr, uint64_t size, AccessOrigin origin, ContextId context) {
     ++t.counts[kLifetime];
-    if constexpr (kFast) ForgetLines(addr, size);
+    if constexpr (kFast && !kEngineKnowsLines) ForgetLines(addr, size);
     return Base::StampOf(t, addr, size, origin, context);
   }
 

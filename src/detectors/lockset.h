@@ -38,7 +38,7 @@ class Lockset {
   static constexpr Filter kFilter = Filter::kExclusive;
   static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;
   static constexpr bool kReports = true;
-  static constexpr bool kLocksOrder = false;
+  static constexpr Claim kClaim = Claim::kUnprotected;
 
   enum Rule : uint8_t {
     kFirst,

@@ -23,7 +23,7 @@ class Null {
   static constexpr Filter kFilter = Filter::kNone;
   static constexpr AfterRace kAfterRace = AfterRace::kContinue;
   static constexpr bool kReports = false;
-  static constexpr bool kLocksOrder = true;
+  static constexpr Claim kClaim = Claim::kUnordered;
 
   enum Rule : uint8_t { kAccess, kSynchronization, kThread, kLifetime, kRuleCount };
   static constexpr RuleInfo kRules[kRuleCount] = {

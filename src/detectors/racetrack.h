@@ -48,7 +48,7 @@ class RaceTrack {
   static constexpr Filter kFilter = Filter::kNone;
   static constexpr AfterRace kAfterRace = AfterRace::kContinue;
   static constexpr bool kReports = true;
-  static constexpr bool kLocksOrder = false;
+  static constexpr Claim kClaim = Claim::kUnorderedButByLocks;
   static constexpr const auto& kRules = RaceTrackRules::kInfo;
   using enum RaceTrackRules::Rule;
   using Phase = TrackState::Phase;

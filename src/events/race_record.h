@@ -9,6 +9,13 @@
 
 namespace redflag {
 
+// What a detector says of the accesses that it reports.
+enum class Claim : uint8_t {
+  kUnordered,            // nothing in this run orders them
+  kUnorderedButByLocks,  // nothing but locks orders them, and those may be taken the other way in the next run
+  kUnprotected,          // no lock protects them, whatever orders them
+};
+
 // One of the accesses of a race.
 struct AccessRecord {
   Tid thread = kNoThread;

@@ -41,6 +41,7 @@ struct DetectorInfo {
   const char* why_more;  // why it may report what a precise detector does not; empty: it does not
   const char* why_less;  // why it may be silent where a precise detector reports; empty: it is not
   bool reports;          // false: counts only
+  Claim claim;           // what it says of the accesses that it reports
   Analysis (*analyze)(const Trace&, const Progress&);
 };
 

@@ -56,6 +56,7 @@ DetectorInfo MakeDetectorInfo() {
                       .why_more = D::kWhyMore,
                       .why_less = D::kWhyLess,
                       .reports = D::kReports,
+                      .claim = D::kClaim,
                       .analyze = AnalyzeWith<D>};
 }
 

@@ -186,6 +186,7 @@ class ReportBuilder {
     const RaceRecord& head = analysis_.races[first];
     RaceReport report;
     report.detector = analysis_.detector;
+    if (const DetectorInfo* detector = FindDetector(analysis_.detector)) report.claim = detector->claim;
     report.event = head.event;
     report.trace = trace_.name;
     report.trace_line = head.event < trace_.lines.size() ? trace_.lines[head.event] : 0;

@@ -68,9 +68,20 @@ std::string Describe(const AccessSite& site) {
 std::string ExplainRace(const RaceReport& report) {
   if (report.earlier.empty()) return "";
   const AccessSite& earlier = report.earlier.front();
-  return fmt::format("nothing in this run orders the {} by {} before the {} by {}; {}", Describe(earlier),
-                     earlier.thread, Describe(report.access), report.access.thread,
-                     ExplainLocks(report.access, earlier));
+  const std::string first = fmt::format("the {} by {}", Describe(earlier), earlier.thread);
+  const std::string second = fmt::format("the {} by {}", Describe(report.access), report.access.thread);
+  const std::string locks = ExplainLocks(report.access, earlier);
+  switch (report.claim) {
+    case Claim::kUnordered:
+      break;
+    case Claim::kUnorderedButByLocks:
+      return fmt::format(
+          "nothing orders {} before {}, unless locks do, which may come the other way in another run; {}", first,
+          second, locks);
+    case Claim::kUnprotected:
+      return fmt::format("no lock protects both {} and {}, whatever else orders them; {}", first, second, locks);
+  }
+  return fmt::format("nothing in this run orders {} before {}; {}", first, second, locks);
 }
 
 }  // namespace redflag

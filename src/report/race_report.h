@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "events/access.h"
 #include "events/event.h"
+#include "events/race_record.h"
 
 namespace redflag {
 
@@ -71,11 +72,12 @@ struct BlockInfo {
 
 struct RaceReport {
   std::string detector;
-  std::string variable;  // the name of what holds the bytes; empty: not known
-  uint64_t offset = 0;   // of the first racy byte in it
-  Addr addr{};           // the racy bytes: from the first ...
-  uint64_t size = 0;     // ... to the last
-  AccessSite access;     // the one that completed the race
+  Claim claim = Claim::kUnordered;  // of the detector
+  std::string variable;             // the name of what holds the bytes; empty: not known
+  uint64_t offset = 0;              // of the first racy byte in it
+  Addr addr{};                      // the racy bytes: from the first ...
+  uint64_t size = 0;                // ... to the last
+  AccessSite access;                // the one that completed the race
   std::vector<AccessSite> earlier;
   uint64_t earlier_omitted = 0;     // found, and not kept
   std::vector<ThreadInfo> threads;  // that the accesses name

@@ -78,6 +78,26 @@ template <bool kIsWrite>
   return true;
 }
 
+// Of one granule in a line that nobody else has touched: needs no context.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool LeavesLabel(Thread* t, const void* p, uint64_t needed, uint64_t outside) {
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  const MemoryLine line(Runtime::Get().shadow().LineAt(addr), t->state.tid);
+  if (!line.IsMine()) return false;
+  const PackedAccess label(t->now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift |
+                           needed << PackedAccess::kBytesShift);
+  t->SetModeWord(outside | Thread::kInWindow);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  bool done;
+  {
+    const Regions::Window window(addr);
+    done =
+        (window.is_owner() || window.is_shared()) && line.IsMine() && line.Leave(CellOf(p), label, window.is_owner());
+  }
+  t->SetModeWord(outside);
+  return done;
+}
+
 // Records an access if that is quickly done: the cells have no records, the context is one of the latest, and nothing is out of the
 // ordinary. Takes no lock; in regions of the thread's own it needs no atomic instruction. `needed`: of one granule, or if
 // kIsLong of several, 8 bits each.
@@ -87,6 +107,7 @@ template <AccessKind kKind, bool kIsLong>
   if (kIsBoxed || t == nullptr) return false;
   const uint64_t outside = t->ModeWord();
   if (!Thread::IsOrdinary(outside, kKind)) return false;
+  if (kIgnoresLines && !kIsLong && LeavesLabel<kKind>(t, p, needed, outside)) return true;
   const ContextId context = t->RememberedContextOf(place);
   if (context == kNoContext) return false;
   const auto addr = reinterpret_cast<uint64_t>(p);
@@ -102,6 +123,11 @@ template <AccessKind kKind, bool kIsLong>
       const PackedAccess mine(label | bytes << PackedAccess::kBytesShift);
       Detector::Cell& cell = CellOf(granule);
       if (!window.is_owner() && !window.is_shared()) return false;
+      if (kIgnoresLines) {
+        const MemoryLine line(Runtime::Get().shadow().LineAt(reinterpret_cast<uint64_t>(granule)), t->state.tid);
+        if (line.IsMine()) return line.Leave(cell, mine, window.is_owner());
+        if (!line.IsShared()) return false;
+      }
       return cell.RecordsQuickly<kKind>(Detector::ClockOf(t->state), mine, window.is_owner()) ||
              (!IsWrite(kKind) && cell.Refresh(Detector::ClockOf(t->state), mine, window.is_owner())) ||
              RecordsWithCare(t, granule, mine, window.is_owner());

@@ -32,12 +32,16 @@
 
 namespace redflag::rt {
 
+// The object of the program that has this byte. False: there is none.
+using FindObject = bool (*)(uint64_t addr, uint64_t& begin, uint64_t& bytes);
+
 template <class D>
 class Boxed {
  public:
   static constexpr auto& kRules = D::kRules;
   static constexpr uint32_t kRuleCount = D::kRuleCount;
-  static constexpr bool kLocksOrder = D::kLocksOrder;
+  static constexpr Claim kClaim = D::kClaim;
+  static constexpr const char* kName = D::kName;
 
   struct Thread : D::Thread {
     Thread(Boxed& boxed, Tid tid) : D::Thread(boxed.detector_, tid) {}
@@ -55,11 +59,14 @@ class Boxed {
     struct Words {
       uint64_t write;
       uint64_t read;
+      static bool is_in_place() { return false; }
     };
     Words Load() const { return {.write = __atomic_load_n(&link, __ATOMIC_RELAXED), .read = Label().word()}; }
     bool Covers(PackedAccess access) const { return Label().Covers(access); }
     bool CoversInPlace(PackedAccess access) const { return Covers(access); }
     // Nothing is quick that needs a box.
+    static void Store(Words) {}
+    static bool CompareExchange(Words, Words) { return false; }
     static bool has_record() { return false; }
     template <AccessKind kKind, class Clock>
     static bool RecordsQuickly(const Clock&, PackedAccess, bool) {
@@ -82,11 +89,11 @@ class Boxed {
   // ---- Everything that a thread does: the detector decides, the label follows ----
 
   Tag OnStart(Thread& t) {
-    Claim(t);
+    ClaimLabel(t);
     return detector_.OnStart(t);
   }
   Tag OnFork(Thread& parent, Thread& child) {
-    Claim(child);
+    ClaimLabel(child);
     return Follow(parent, detector_.OnFork(parent, child));
   }
   Tag OnJoin(Thread& t, Thread& child) { return Follow(t, detector_.OnJoin(t, child)); }
@@ -196,7 +203,7 @@ class Boxed {
   bool NeedsRenewal(const Thread& t) const { return slots_.IsUsedUp(TimeOf(t.label)); }
   void Renew(Thread& t) {
     slots_.Retire(t.label);
-    Claim(t);
+    ClaimLabel(t);
   }
   // No cell has a link or a label any more, and nobody else is inside. What threads and synchronization objects know stays true.
   void BeginEra() {
@@ -213,7 +220,7 @@ class Boxed {
     births_.Recycle();
     slots_.Reset();
   }
-  void Restart(Thread& t) { Claim(t); }
+  void Restart(Thread& t) { ClaimLabel(t); }
 
   void FindObjectsBy(FindObject find) { find_object_ = find; }
   LocksetTable<AtomicMem>& locksets() { return detector_.locksets(); }
@@ -341,7 +348,7 @@ class Boxed {
     }
   }
 
-  void Claim(Thread& t) { t.label = slots_.Claim(t.tid, nullptr); }
+  void ClaimLabel(Thread& t) { t.label = slots_.Claim(t.tid, nullptr); }
   static Tag Follow(Thread& t, Tag tag) {
     if (tag == Tag::kChanged) t.label = MakeEpoch(SlotOf(t.label), Next(TimeOf(t.label)));
     return tag;

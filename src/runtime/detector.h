@@ -2,7 +2,11 @@
 // once for each line of detectors/list.def.
 #pragma once
 
+#include <cstdint>
+#include <new>
+
 #include "base/mem.h"
+#include "events/access.h"
 
 #ifndef REDFLAG_DETECTOR_CLASS
 #define REDFLAG_DETECTOR_CLASS Hb
@@ -10,35 +14,47 @@
 #endif
 #include REDFLAG_DETECTOR_HEADER
 
-namespace redflag::rt {
-// The object of the program that has this byte. False: there is none.
-using FindObject = bool (*)(uint64_t addr, uint64_t& begin, uint64_t& bytes);
-}  // namespace redflag::rt
-
-#ifdef REDFLAG_BOXED
+#include "clocks/packed_cell.h"
 #include "runtime/boxed.h"
 
 namespace redflag::rt {
+
+#ifdef REDFLAG_BOXED
 inline constexpr bool kIsBoxed = true;
 using Detector = Boxed<REDFLAG_DETECTOR_CLASS<AtomicMem>>;
-using DetectorLife = Life<REDFLAG_DETECTOR_CLASS<AtomicMem>>;
-inline void FindObjectsBy(Detector& detector, FindObject find) { detector.FindObjectsBy(find); }
-}  // namespace redflag::rt
 #else
-#include "clocks/packed_cell.h"
-
-namespace redflag::rt {
 inline constexpr bool kIsBoxed = false;
 using Detector = REDFLAG_DETECTOR_CLASS<AtomicMem, PackedCell>;
+#endif
 
-inline void FindObjectsBy(Detector&, FindObject) {}  // no cell is of more than a granule
+// Does it ask which locks a thread holds? Otherwise they need no names.
+template <class D>
+inline constexpr bool kNeedsLocks = !requires { D::kNeedsNoLocks; };
+inline constexpr bool kAsksForLocks = kNeedsLocks<Detector>;
 
+// Does it leave it to the engine to ignore lines of memory until they are shared (runtime/memory_line.h)?
+template <class D>
+inline constexpr bool kIsForSharedLines = requires { requires D::kEngineKnowsLines; };
+inline constexpr bool kIgnoresLines = kIsForSharedLines<Detector>;
+
+// Nothing is known of what it carried.
+inline void Clear(Detector& detector, Detector::Sync& sync) {
+  sync.~Sync();
+  ::new (static_cast<void*>(&sync)) Detector::Sync(detector);
+}
+
+#ifdef REDFLAG_BOXED
+using DetectorLife = Life<REDFLAG_DETECTOR_CLASS<AtomicMem>>;
+inline void FindObjectsBy(Detector& detector, FindObject find) { detector.FindObjectsBy(find); }
+#else
 // The beginning of the life of some bytes, told to one cell after the other.
 class DetectorLife {
  public:
   DetectorLife(Detector& detector, Detector::Thread& t, uint64_t addr, uint64_t size, AccessOrigin origin,
                ContextId context)
-      : detector_(detector), stamp_(detector.OnLifetime(t, Addr{addr}, size, origin, context)), first_write_(stamp_) {}
+      : detector_(detector),
+        stamp_(detector.OnLifetime(t, Addr{addr}, size, origin, context)),
+        first_write_(kIgnoresLines ? PackedAccess() : PackedAccess(stamp_)) {}
 
   [[gnu::always_inline]] void Begin(Detector::Cell& cell, uint64_t, ByteMask bytes, bool is_alone) {
     if (!is_alone || !cell.RestartsQuickly(bytes, first_write_)) detector_.Revive(cell, bytes, stamp_);
@@ -48,22 +64,9 @@ class DetectorLife {
  private:
   Detector& detector_;
   const Detector::Stamp stamp_;
-  const PackedAccess first_write_;
+  const PackedAccess first_write_;  // or none, if that is not to be known of
 };
-}  // namespace redflag::rt
+inline void FindObjectsBy(Detector&, FindObject) {}  // no cell is of more than a granule
 #endif
-
-namespace redflag::rt {
-
-// Does it ask which locks a thread holds? Otherwise they need no names.
-template <class D>
-inline constexpr bool kNeedsLocks = !requires { D::kNeedsNoLocks; };
-inline constexpr bool kAsksForLocks = kNeedsLocks<Detector>;
-
-// Nothing is known of what it carried.
-inline void Clear(Detector& detector, Detector::Sync& sync) {
-  sync.~Sync();
-  ::new (static_cast<void*>(&sync)) Detector::Sync(detector);
-}
 
 }  // namespace redflag::rt

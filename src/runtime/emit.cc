@@ -164,8 +164,9 @@ bool Emitter::StartHelper() {
   const bool to_file = GetEnvironment("REDFLAG_OUTPUT", output, sizeof output);
   static char json[512] = "";
   const bool with_json = GetEnvironment("REDFLAG_JSON", json, sizeof json);
-  const char* arguments[12] = {command, "collect", "--ring-fd", fd.text(), "--pid", pid.text()};
-  int count = 6;
+  const char* arguments[14] = {command, "collect",  "--ring-fd",  fd.text(),
+                               "--pid", pid.text(), "--detector", Detector::kName};
+  int count = 8;
   if (to_file) {
     arguments[count++] = "--output";
     arguments[count++] = output;

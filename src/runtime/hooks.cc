@@ -161,10 +161,10 @@ void Acquire(Pc, const void* object) {
   if (Entered t; t.watches_sync()) Runtime::Get().Acquire(*t, AddressOf(object));
 }
 void Notifying(Pc pc, const void* condition) {
-  if (!rt::Detector::kLocksOrder) Release(pc, condition);
+  if (rt::Detector::kClaim != Claim::kUnordered) Release(pc, condition);
 }
 void Notified(Pc pc, const void* condition) {
-  if (!rt::Detector::kLocksOrder) Acquire(pc, condition);
+  if (rt::Detector::kClaim != Claim::kUnordered) Acquire(pc, condition);
 }
 void Forget(Pc, const void* object) {
   if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(object), 1);

@@ -283,6 +283,25 @@ void Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKin
   if (Any(raced)) Report(t, addr, size);
 }
 
+bool Runtime::IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, PackedAccess label) {
+  const MemoryLine line(shadow_.LineAt(granule), t.state.tid);
+  if (line.IsMine()) {
+    const Regions::Stay stay(regions_, granule);
+    if (line.IsMine() && line.Leave(cell, label, stay.is_owner())) return true;
+    if (line.IsMine()) return true;  // it has a past, which is told of by nobody else
+  }
+  if (line.Share()) ForgetCells(granule & ~(MemoryLine::kBytes - 1), MemoryLine::kBytes);
+  return false;
+}
+
+// Lines that lie wholly in the range are as if never touched.
+void Runtime::ForgetLines(uint64_t addr, uint64_t bytes) {
+  const uint64_t first = (addr + MemoryLine::kBytes - 1) & ~(MemoryLine::kBytes - 1);
+  for (uint64_t at = first; at + MemoryLine::kBytes <= addr + bytes; at += MemoryLine::kBytes) {
+    __atomic_store_n(shadow_.LineAt(at), 0, __ATOMIC_RELEASE);
+  }
+}
+
 // The part of [addr, end) that is quickly recorded: where it ends. All of it is in one region.
 template <AccessKind kKind>
 uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextId context) {
@@ -305,7 +324,7 @@ void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind k
   ContextId context = kNoContext;
   const uint64_t end = addr + bytes;
   for (uint64_t at = addr; at < end; at = (at | (kGranule - 1)) + 1) {
-    if (!kIsBoxed && context != kNoContext && !IsAtomic(kind)) {
+    if (!kIsBoxed && !kIgnoresLines && context != kNoContext && !IsAtomic(kind)) {
       const uint64_t here = Regions::EndOf(at) < end ? Regions::EndOf(at) : end;
       at = IsWrite(kind) ? RecordQuickly<AccessKind::kWrite>(t, at, here, context)
                          : RecordQuickly<AccessKind::kRead>(t, at, here, context);
@@ -457,6 +476,7 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   // end it.
   DetectorLife life(detector_, t.state, block, bytes, AccessOrigin::kAlloc, context);
   shadow_.ForEachTouched(block, bytes, [&](uint64_t first, uint64_t count) {
+    if (kIgnoresLines) ForgetLines(first, count);
     regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool is_own) {
       for (uint64_t at = begin; at < begin + size; at = (at | (kGranule - 1)) + 1) {
         auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
@@ -482,6 +502,7 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
     } else {
       AccessRange(t, first, count, AccessKind::kWrite, free_place);
     }
+    if (kIgnoresLines) ForgetLines(first, count);
   });
   constexpr uint64_t kLarge = uint64_t{256} << 10;
   if (info.bytes >= kLarge) Unmapped(block, info.bytes);

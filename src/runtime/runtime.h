@@ -18,6 +18,7 @@
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
 #include "runtime/lock_names.h"
+#include "runtime/memory_line.h"
 #include "runtime/regions.h"
 #include "runtime/shadow.h"
 #include "runtime/sync_table.h"
@@ -218,6 +219,7 @@ class Runtime {
     const PackedAccess anywhere(t.now | uint64_t{Raw(kind)} << PackedAccess::kKindShift |
                                 uint64_t{Raw(bytes)} << PackedAccess::kBytesShift);
     if (!kIsFiltered && cell.Covers(anywhere)) return;
+    if (kIgnoresLines && IgnoresLine(t, granule, cell, anywhere)) return;
     if (context == kNoContext) {
       if (--t.until_memory_check <= 0) [[unlikely]]
         KeepMemoryLimit(t);
@@ -236,6 +238,9 @@ class Runtime {
     }
     if (!IsAtomic(kind) && cell.has_record()) NoteSeen(granule, bytes, IsWrite(kind));
   }
+  // Is the line of this granule the thread's alone? Then a label is all that is left there.
+  [[gnu::noinline]] bool IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, PackedAccess label);
+  void ForgetLines(uint64_t addr, uint64_t bytes);
   template <AccessKind kKind>
   uint64_t RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextId context);
   [[gnu::noinline]] void ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,

@@ -16,6 +16,7 @@ constexpr uint64_t kCellBytes = kWindow * 2;
 constexpr uint64_t kSyncBytes = kWindow / 2;
 constexpr uint64_t kBlockBytes = kWindow / 4;
 constexpr uint64_t kCoverBytes = (kWindow >> Shadow::kPageShift) * sizeof(uint32_t);
+constexpr uint64_t kLineBytes = (kWindow >> Shadow::kLineShift) * sizeof(uint32_t);
 constexpr uint64_t kPageBytes = 4096;
 
 bool Failed(int64_t result) { return result < 0 && result >= -4095; }
@@ -39,7 +40,7 @@ void Drop(char* from, uint64_t bytes) {
 }  // namespace
 
 bool Shadow::Reserve(const char*& why) {
-  const uint64_t total = kCellBytes + kSyncBytes + kBlockBytes + kCoverBytes;
+  const uint64_t total = kCellBytes + kSyncBytes + kBlockBytes + kCoverBytes + kLineBytes;
   // Above where programs without randomization live, below position-independent ones and everything that the kernel places.
   for (const uint64_t place : {uint64_t{0x1000'0000'0000}, uint64_t{0x0800'0000'0000}, uint64_t{0x1800'0000'0000}}) {
     const int64_t result = MapAt(place, total);
@@ -54,12 +55,13 @@ bool Shadow::Reserve(const char*& why) {
     syncs_ = cells_ + kCellBytes;
     blocks_ = syncs_ + kSyncBytes;
     covers_ = blocks_ + kBlockBytes;
+    lines_ = covers_ + kCoverBytes;
     Advise(cells_, total, MADV_DONTDUMP);
     Advise(cells_, total, MADV_NOHUGEPAGE);
     return true;
   }
   why =
-      "44 TiB of address space are needed for shadow memory (never touched as a whole): is there a limit (ulimit -v)?";
+      "45 TiB of address space are needed for shadow memory (never touched as a whole): is there a limit (ulimit -v)?";
   return false;
 }
 
@@ -77,6 +79,7 @@ void Shadow::Release(uint64_t addr, uint64_t bytes) const {
   ReleaseCells(addr, bytes);
   Drop(reinterpret_cast<char*>(SyncAt(addr)), bytes / 2);
   Drop(reinterpret_cast<char*>(BlockAt(addr)), bytes / 4);
+  Drop(reinterpret_cast<char*>(LineAt(addr)), bytes / 16);
 }
 
 }  // namespace redflag::rt

@@ -1,10 +1,11 @@
-// Shadow: four maps from addresses of the program to what the runtime knows of them, each a reserved region in which the place
+// Shadow: five maps from addresses of the program to what the runtime knows of them, each a reserved region in which the place
 // is computed, not looked up (docs/shadow.md):
 //
 //   cells    16 bytes for each 8     what the detector remembers of a granule
 //   syncs     4 bytes for each 8     the synchronization object at this address, as an index; 0: none
 //   blocks    4 bytes for each 16    the block of the heap that begins here, as an index; 0: none
 //   covers    4 bytes for each page  the block of the heap that the page begins in, likewise
+//   lines     4 bytes for each 64    for one detector: who has touched the line (runtime/memory_line.h)
 //
 // Addresses are folded into a window of 16 TiB. Where a program can have memory (its own image, the heap, libraries, stacks) the
 // fold is one to one; Reserve() picks a place for the regions outside of all of these, whatever the randomization.
@@ -29,6 +30,7 @@ class Shadow {
   static constexpr uint64_t kFold = ((uint64_t{1} << kWindowBits) - 1) & ~uint64_t{7};
 
   static constexpr int kPageShift = 12;
+  static constexpr int kLineShift = 6;
 
   // Reserves the regions. False if the system has no room for them (a limit on address space): `why` says what was tried.
   bool Reserve(const char*& why);
@@ -41,6 +43,9 @@ class Shadow {
   }
   uint32_t* CoverAt(uint64_t addr) const {
     return reinterpret_cast<uint32_t*>(covers_ + ((addr & kFold) >> kPageShift) * sizeof(uint32_t));
+  }
+  uint32_t* LineAt(uint64_t addr) const {
+    return reinterpret_cast<uint32_t*>(lines_ + ((addr & kFold) >> kLineShift) * sizeof(uint32_t));
   }
   bool Contains(uint64_t addr) const { return addr - begin_ < size_; }
 
@@ -78,6 +83,7 @@ class Shadow {
   char* syncs_ = nullptr;
   char* blocks_ = nullptr;
   char* covers_ = nullptr;
+  char* lines_ = nullptr;
   uint64_t begin_ = 0;
   uint64_t size_ = 0;
 };
