@@ -24,7 +24,7 @@ namespace redflag::cli {
 namespace {
 
 // The runtime's, docs/shadow.md.
-constexpr uint64_t kShadowBytes = uint64_t{44} << 40;
+constexpr uint64_t kShadowBytes = (uint64_t{45} << 40) + (uint64_t{16} << 30);
 constexpr int kWindowBits = 44;
 constexpr long kPageBytes = 4096;
 
@@ -75,7 +75,7 @@ Finding CheckAddressSpace() {
   Finding finding{.what = "address space", .detail = {}, .advice = {}};
   if (!is_enough) {
     finding.verdict = Verdict::kNo;
-    finding.detail = fmt::format("the limit is {}; the runtime reserves 44 TiB (and touches little of it)",
+    finding.detail = fmt::format("the limit is {}; the runtime reserves 45 TiB (and touches little of it)",
                                  LimitText(limit.rlim_cur));
     finding.advice =
         limit.rlim_max == RLIM_INFINITY
@@ -83,10 +83,10 @@ Finding CheckAddressSpace() {
             : "raise the hard limit where it is set (limits.conf, LimitAS= of a systemd unit, a batch system)";
   } else if (!CanReserveShadow()) {
     finding.verdict = Verdict::kNo;
-    finding.detail = fmt::format("{}, but 44 TiB cannot be reserved", LimitText(limit.rlim_cur));
+    finding.detail = fmt::format("{}, but 45 TiB cannot be reserved", LimitText(limit.rlim_cur));
     finding.advice = "see overcommit below; a kernel with fewer than 47 bits of user addresses is not supported";
   } else {
-    finding.detail = fmt::format("{}; the 44 TiB that the runtime reserves can be had", LimitText(limit.rlim_cur));
+    finding.detail = fmt::format("{}; the 45 TiB that the runtime reserves can be had", LimitText(limit.rlim_cur));
   }
   return finding;
 }

@@ -139,7 +139,7 @@ class Doctor(unittest.TestCase):
         self.assertEqual(found["address space"][0], "no")
         self.assertIn("8192 MiB", found["address space"][1])
         self.assertEqual(found["g++"][0], "no")
-        self.assertIn("44 TiB", found["g++"][1], "what the runtime itself says")
+        self.assertIn("45 TiB", found["g++"][1], "what the runtime itself says")
 
     def test_a_command_without_its_libraries(self):
         self.compiler("g++")
