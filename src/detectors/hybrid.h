@@ -11,8 +11,7 @@
 //   racy(x)      Cell                  bytes whose race was reported; ignored from then on
 //
 // Where cells keep no locks (clocks/packed_cell.h) every segment has a time of its own, and a table says which locks were held in it
-// (clocks/segment_locks.h). A thread that has the locks again that it had before, and has handed nothing on since, is in the same segment,
-// and goes back to its time. There a cell has room for the last segments of every thread, and 6.1's limit is not needed.
+// (clocks/segment_times.h, segment_locks.h). There a cell has room for the last segments of every thread, and 6.1's limit is not needed.
 //
 // The same class, with `kFast`, is the fast mode (4.4.2): detectors/fast.h.
 #pragma once
@@ -22,10 +21,11 @@
 
 #include "base/hash_map.h"
 #include "clocks/event_locksets.h"
+#include "clocks/exact_cell.h"
 #include "clocks/history_entry.h"
 #include "clocks/lockset.h"
-#include "clocks/segment_cell.h"
 #include "clocks/segment_locks.h"
+#include "clocks/segment_times.h"
 #include "clocks/sync_clocks.h"
 #include "detectors/detector.h"
 #include "detectors/labelled.h"
@@ -117,16 +117,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
     static constexpr uint32_t kAnswers = 256;
     Answer answers[kAnswers] = {};
 
-    // Where segments have times: the latest one, and of which sets of locks since the thread last handed on what it knows.
-    struct Segment {
-      uint64_t place;
-      Time time;
-      LocksetId locks;
-    };
-    static constexpr uint32_t kSegments = 256;
-    Time latest = kNever;
-    uint64_t place = 0;  // counts how often it has handed on
-    Segment segments[kSegments] = {};
+    SegmentTimes times;  // where segments have times
   };
 
   struct Sync : SyncClock<Mem> {
@@ -321,7 +312,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
   // ---- Few times and slots: as of every labelled detector, with the locks of the segments ----
 
   bool NeedsRenewal(const Thread& t) const {
-    return Cell::kKeepsLocks ? Base::NeedsRenewal(t) : slots_.IsUsedUp(t.latest);
+    return Cell::kKeepsLocks ? Base::NeedsRenewal(t) : slots_.IsUsedUp(t.times.latest());
   }
   void Renew(Thread& t) {
     Settle(t);
@@ -351,36 +342,24 @@ class HybridCore : public Labelled<Mem, CellOf> {
 
   // The thread hands on what it knows, its latest segment included ...
   void Settle(Thread& t) {
-    if constexpr (!Cell::kKeepsLocks) t.clock.GoTo(t.latest);
+    if constexpr (!Cell::kKeepsLocks) t.clock.GoTo(t.times.latest());
   }
   // ... and is in another place of the order.
   Tag NewSegment(Thread& t) {
     if constexpr (!Cell::kKeepsLocks) {
-      t.latest = TimeOf(t.clock.epoch());
-      ++t.place;
-      NoteSegment(t);
+      t.times.Begin(TimeOf(t.clock.epoch()), t.held.id());
+      segments_.Set(t.clock.epoch(), t.held.id());
     }
     return Tag::kChanged;
   }
   // In the same place, with the locks that are held now.
   Tag OtherLocks(Thread& t) {
     if constexpr (!Cell::kKeepsLocks) {
-      const LocksetId locks = t.held.id();
-      const typename Thread::Segment& known = t.segments[Raw(locks) % Thread::kSegments];
-      if (known.locks == locks && known.place == t.place) {
-        t.clock.GoTo(known.time);
-      } else {
-        t.latest = Next(t.latest);
-        t.clock.GoTo(t.latest);
-        NoteSegment(t);
-      }
+      bool is_new;
+      t.clock.GoTo(t.times.GoTo(t.held.id(), is_new));
+      if (is_new) segments_.Set(t.clock.epoch(), t.held.id());
     }
     return Tag::kChanged;
-  }
-  void NoteSegment(Thread& t) {
-    const LocksetId locks = t.held.id();
-    t.segments[Raw(locks) % Thread::kSegments] = {.place = t.place, .time = TimeOf(t.clock.epoch()), .locks = locks};
-    segments_.Set(t.clock.epoch(), locks);
   }
 
   LocksetId LocksOf(const HistoryEntry& entry) const {
