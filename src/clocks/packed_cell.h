@@ -583,7 +583,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_ACQUIRE);
     const PackedRecord* record = PackedRecord::Of(handle);
     if (record == nullptr) return false;
-    const bool all_raced = Contains(__atomic_load_n(&record->racy, __ATOMIC_ACQUIRE), mine.bytes());
+    const bool all_raced = Contains(record->RacyNow(), mine.bytes());
     return all_raced && __atomic_load_n(&read_, __ATOMIC_RELAXED) == handle;  // it is still the record of this cell
   }
 

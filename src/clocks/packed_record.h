@@ -93,6 +93,11 @@ struct PackedRecord {
     return IsHandle(handle) ? reinterpret_cast<PackedRecord*>((handle & ~kSmall) << kHandleShift) : nullptr;
   }
 
+  // As seen without the lock.
+  ByteMask RacyNow() const {
+    return ByteMask{__atomic_load_n(reinterpret_cast<const uint8_t*>(&racy), __ATOMIC_ACQUIRE)};
+  }
+
   // For who reads without the lock, when the record may be given back at any moment: then its memory is another record of this size, or in
   // a list of free ones, by an address, which is even. Then there is nothing to look at.
   uint32_t CapacityNow() const {

@@ -18,7 +18,7 @@ class SegmentLocks {
  public:
   SegmentLocks() = default;
   ~SegmentLocks() {
-    for (LocksetId* table : tables_) {
+    for (uint32_t* table : tables_) {
       if (table != nullptr) UnmapPages(table, kTableBytes);
     }
   }
@@ -26,32 +26,32 @@ class SegmentLocks {
   SegmentLocks& operator=(const SegmentLocks&) = delete;
 
   void Set(Epoch segment, LocksetId locks) {
-    LocksetId*& table = tables_[Raw(SlotOf(segment)) % kSlots];
+    uint32_t*& table = tables_[Raw(SlotOf(segment)) % kSlots];
     if (table == nullptr) {
       if (locks == kEmptyLockset) return;
-      __atomic_store_n(&table, static_cast<LocksetId*>(MapPages(kTableBytes)), __ATOMIC_RELEASE);
+      __atomic_store_n(&table, static_cast<uint32_t*>(MapPages(kTableBytes)), __ATOMIC_RELEASE);
     }
-    LocksetId& place = table[IndexOf(segment)];
-    if (place != locks) __atomic_store_n(&place, locks, __ATOMIC_RELEASE);
+    uint32_t& place = table[IndexOf(segment)];
+    if (place != Raw(locks)) __atomic_store_n(&place, Raw(locks), __ATOMIC_RELEASE);
   }
 
   LocksetId Of(Epoch segment) const {
-    const LocksetId* table = __atomic_load_n(&tables_[Raw(SlotOf(segment)) % kSlots], __ATOMIC_ACQUIRE);
-    return table == nullptr ? kEmptyLockset : __atomic_load_n(table + IndexOf(segment), __ATOMIC_ACQUIRE);
+    const uint32_t* table = __atomic_load_n(&tables_[Raw(SlotOf(segment)) % kSlots], __ATOMIC_ACQUIRE);
+    return table == nullptr ? kEmptyLockset : LocksetId{__atomic_load_n(table + IndexOf(segment), __ATOMIC_ACQUIRE)};
   }
 
   // Nobody asks or tells meanwhile: no segment has locks.
   void Clear() {
-    for (LocksetId* table : tables_) {
+    for (uint32_t* table : tables_) {
       if (table != nullptr) ForgetPages(table, kTableBytes);
     }
   }
 
  private:
-  static constexpr uint64_t kTableBytes = (kTimes + 1) * sizeof(LocksetId);
+  static constexpr uint64_t kTableBytes = (kTimes + 1) * sizeof(uint32_t);
   static uint64_t IndexOf(Epoch segment) { return Raw(TimeOf(segment)) < kTimes ? Raw(TimeOf(segment)) : kTimes; }
 
-  LocksetId* tables_[kSlots] = {};
+  uint32_t* tables_[kSlots] = {};  // of a LocksetId each
 };
 
 }  // namespace redflag
