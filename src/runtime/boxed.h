@@ -272,9 +272,12 @@ class Boxed {
         } else {
           box_ = boxed.NewBox(granule, kGranule);
         }
-        if (IsBirth(link)) boxed.detector_.Revive(box_->cell, kAllBytes, BirthOf(link)->stamp);
+        // The birth may go at any time, until the cell's share in it is taken from the cell. Others wait for the lock of the box.
         if (__atomic_compare_exchange_n(&cell.link, &link, LinkTo(box_), false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-          if (IsBirth(link)) boxed.DropBirth(BirthOf(link));
+          if (IsBirth(link)) {
+            boxed.detector_.Revive(box_->cell, kAllBytes, BirthOf(link)->stamp);
+            boxed.DropBirth(BirthOf(link));
+          }
           return;
         }
         boxed.FreeBox(box_);
