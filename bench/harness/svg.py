@@ -8,7 +8,8 @@ import math
 from collections.abc import Sequence
 
 # Told apart by people who don't see red and green as different (after Okabe and Ito).
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6b6b6b", "#000000", "#882255", "#44aa99")
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#6b6b6b", "#000000", "#882255", "#44aa99", "#999933", "#ddcc77", "#117733",
+            "#aa4499")
 _FONT = 'font-family="system-ui, sans-serif"'
 _INK, _GRID, _PAPER = "#1b1b1b", "#dddddd", "#ffffff"
 
