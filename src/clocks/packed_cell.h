@@ -134,6 +134,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   // who came earlier has stored is in the record to be seen. It need not be looked at if it would have taken the old word away.
   template <class Clock>
   [[gnu::always_inline]] bool Refresh(const Clock& clock, PackedAccess mine, bool is_alone) {
+    if (!kIsOrderAll<Clock>) return false;  // other words of the thread may have to go as well
     const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_ACQUIRE);
     PackedRecord* record = PackedRecord::Of(handle);  // of this cell, or of another by now
     if (record == nullptr || Any(record->racy)) return false;
@@ -143,7 +144,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
         !redflag::Covers(mine.kind(), old.kind())) {
       return false;
     }
-    const bool is_same = kIsOrderAll<Clock> && mine.bytes() == old.bytes();
+    const bool is_same = mine.bytes() == old.bytes();
     if (is_alone) {  // a record of its own may not be needed any more
       if (!is_same || !record->is_plain || record->IsOwn(mine.slot())) return false;
       __atomic_store_n(home, mine.word(), __ATOMIC_RELAXED);
@@ -266,6 +267,15 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       if (const uint64_t before = in->Word(home); before != 0) in->Set(room, before);
       in->Set(home, mine.word());
       return true;
+    }
+
+    bool HasPartlyCovered(PackedAccess mine) const {
+      bool found = false;
+      ForEach([&](PackedAccess entry) {
+        found = IsPartlyCovered(entry, mine);
+        return !found;
+      });
+      return found;
     }
 
     template <class Clock>
@@ -516,6 +526,11 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     };
     const PackedAccess write(words.write);
     const PackedAccess read(words.read);
+    if constexpr (!kIsOrderAll<Clock>) {
+      if (IsPartlyCovered(write, mine) || IsPartlyCovered(read, mine)) return false;
+      const bool stays = kKind == AccessKind::kRead && Any(write.bytes() & mine.bytes()) && !IsWrite(write.kind());
+      if (stays) return false;
+    }
     const bool one = words.read == words.write;
     if constexpr (kKind == AccessKind::kWrite) {
       if (gives_way(write) && (one || gives_way(read))) {
@@ -541,6 +556,10 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   template <class Clock, class Mix>
   static bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix, Words& words) {
     bool races = false;
+    if (!kIsOrderAll<Clock> &&
+        (IsPartlyCovered(PackedAccess(words.write), mine) || IsPartlyCovered(PackedAccess(words.read), mine))) {
+      return false;
+    }
     const PackedAccess write = LeftOf(clock, PackedAccess(words.write), mine, races);
     const PackedAccess read = LeftOf(clock, PackedAccess(words.read == words.write ? 0 : words.read), mine, races);
     if (races) return false;
@@ -575,7 +594,8 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     if (IsIgnored(mine)) return true;
     if (mine.kind() != AccessKind::kWrite && Refresh(clock, mine, is_alone)) return true;
     Opened opened(*this, is_alone);
-    return opened.is_spread() && (opened.ReplaceOwn(mine) || opened.ReplaceInRecord(arena, clock, mine, mix));
+    if (!opened.is_spread() || (!kIsOrderAll<Clock> && opened.HasPartlyCovered(mine))) return false;
+    return opened.ReplaceOwn(mine) || opened.ReplaceInRecord(arena, clock, mine, mix);
   }
 
   // Have all of its bytes had their race?
@@ -611,6 +631,13 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   template <class Clock>
   static constexpr bool kIsOrderAll =
       !requires(const Clock& clock, PackedAccess access) { clock.KeepsApart(access, access); };
+  // For those: is a part of `mine` redundant, because of what the same thread did at the same time? For these bytes all stays as it is.
+  static bool IsPartlyCovered(PackedAccess entry, PackedAccess mine) {
+    const bool is_same_time =
+        ((entry.word() ^ mine.word()) & (PackedAccess::kTimeField | PackedAccess::kSlotField)) == 0;
+    return is_same_time && Any(entry.bytes() & mine.bytes()) && redflag::Covers(entry.kind(), mine.kind()) &&
+           !entry.Covers(mine);
+  }
   template <class Clock>
   static bool KeepsApart(const Clock& clock, PackedAccess entry, PackedAccess access) {
     if constexpr (kIsOrderAll<Clock>) {
