@@ -2,8 +2,8 @@
 // to powers of two and recycled through one free list a size; everything goes back to the system when the
 // arena is destroyed. A constant-initialized Arena is usable before any constructor has run.
 //
-// Thread-safe under AtomicMem, where it is cut into parts (base/mem.h), so that threads seldom meet. Blocks are zeroed when fresh from the system only: Allocate() gives no
-// promise.
+// Thread-safe under AtomicMem, where it is cut into parts (base/mem.h), so that threads seldom meet. Blocks are
+// zeroed when fresh from the system only: Allocate() gives no promise.
 #pragma once
 
 #include <cstddef>

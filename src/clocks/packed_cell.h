@@ -30,6 +30,7 @@
 #include "clocks/history_entry.h"
 #include "clocks/packed_access.h"
 #include "clocks/packed_record.h"
+#include "clocks/packed_words.h"
 #include "events/access.h"
 
 namespace redflag {
@@ -42,12 +43,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   static constexpr uint64_t kTimes = PackedAccess::kMaxTime;
   static constexpr bool kKeepsLocks = false;
 
-  // The words of a cell, as seen without its lock: whoever changes them says what they were (CompareExchange).
-  struct Words {
-    uint64_t write;
-    uint64_t read;
-    bool is_in_place() const { return write >> PackedAccess::kSlotShift != kLocked >> PackedAccess::kSlotShift; }
-  };
+  using Words = PackedWords;
   [[gnu::always_inline]] Words Load() const {
     const uint64_t write = __atomic_load_n(&write_, __ATOMIC_ACQUIRE);
     return {.write = write, .read = __atomic_load_n(&read_, __ATOMIC_ACQUIRE)};
@@ -499,94 +495,8 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   void Clear(Arena<Mem>& arena) { Opened(*this).Clear(arena); }
 
  private:
-  // Words without bytes, so that they are no access; and kSpilled is nobody's time.
-  static constexpr uint64_t kLocked = ~uint64_t{0} & ~(uint64_t{0xff} << PackedAccess::kBytesShift);
-  static constexpr uint64_t kSpilled = kLocked ^ 1;
-
+  static constexpr uint64_t kLocked = Words::kLocked, kSpilled = Words::kSpilled;
   static constexpr uint32_t kQuickCapacity = 31;  // of a record: up to here it pays to look at all
-
-  // What is left of a remembered access when another one has come: what that covers goes.
-  template <class Clock>
-  static PackedAccess LeftOf(const Clock& clock, PackedAccess entry, PackedAccess mine, bool& races) {
-    if (entry.word() == 0) return entry;
-    if (!Knows(clock, entry)) {
-      races |= entry.ConflictsWith(mine) && !KeepsApart(clock, entry, mine);
-      return entry;
-    }
-    return redflag::Covers(mine.kind(), entry.kind()) ? entry.With(entry.bytes() & ~mine.bytes()) : entry;
-  }
-
-  template <AccessKind kKind, class Clock>
-  [[gnu::always_inline]] static bool ReplaceQuickly(const Clock& clock, PackedAccess mine, Words& words) {
-    static_assert(kKind == AccessKind::kWrite || kKind == AccessKind::kRead);
-    const auto known = [&](PackedAccess entry) { return entry.SameSlot(mine) || Knows(clock, entry); };
-    const auto gives_way = [&](PackedAccess entry) {
-      return entry.word() == 0 ||
-             (Contains(mine.bytes(), entry.bytes()) && redflag::Covers(kKind, entry.kind()) && known(entry));
-    };
-    const PackedAccess write(words.write);
-    const PackedAccess read(words.read);
-    if constexpr (!kIsOrderAll<Clock>) {
-      if (IsPartlyCovered(write, mine) || IsPartlyCovered(read, mine)) return false;
-      const bool stays = kKind == AccessKind::kRead && Any(write.bytes() & mine.bytes()) && !IsWrite(write.kind());
-      if (stays) return false;
-    }
-    const bool one = words.read == words.write;
-    if constexpr (kKind == AccessKind::kWrite) {
-      if (gives_way(write) && (one || gives_way(read))) {
-        words.write = words.read = mine.word();
-        return true;
-      }
-      if (!one || !write.SameAccess(mine)) return false;
-      words.write = words.read = words.write | mine.word();
-    } else {
-      if (words.write != 0 && !known(write)) return false;
-      if (one || gives_way(read)) {
-        words.read = mine.word();
-        return true;
-      }
-      if (!read.SameAccess(mine)) return false;
-      words.read |= mine.word();
-    }
-    return true;
-  }
-
-  // `mine` takes the place of what it covers, or is made one with what the same thread did to other bytes at the same time, if that
-  // leaves no more than two. "no", also if there is a race: nothing has changed.
-  template <class Clock, class Mix>
-  static bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix, Words& words) {
-    bool races = false;
-    if (!kIsOrderAll<Clock> &&
-        (IsPartlyCovered(PackedAccess(words.write), mine) || IsPartlyCovered(PackedAccess(words.read), mine))) {
-      return false;
-    }
-    const PackedAccess write = LeftOf(clock, PackedAccess(words.write), mine, races);
-    const PackedAccess read = LeftOf(clock, PackedAccess(words.read == words.write ? 0 : words.read), mine, races);
-    if (races) return false;
-    const PackedAccess left = write.word() != 0 ? write : read;
-    const bool both_left = write.word() != 0 && read.word() != 0;
-    const bool is_write = IsWrite(mine.kind());
-    if (left.word() == 0) {
-      words = {.write = is_write ? mine.word() : 0, .read = mine.word()};
-      return true;
-    }
-    if (left.SameMoment(mine)) {
-      if (const PackedAccess both = left.And(mine, mix); both.word() != 0) {
-        words = {.write = both_left || is_write ? both.word() : 0, .read = both_left ? read.word() : both.word()};
-        return true;
-      }
-    }
-    if (both_left) {
-      if (!read.SameMoment(mine)) return false;
-      const PackedAccess both = read.And(mine, mix);
-      if (both.word() == 0) return false;
-      words = {.write = write.word(), .read = both.word()};
-      return true;
-    }
-    // Each where its filter looks.
-    words = {.write = is_write ? mine.word() : left.word(), .read = is_write ? left.word() : mine.word()};
-    return true;
-  }
 
   template <class Clock, class Mix>
   [[gnu::noinline]] bool TakesShortcutInRecord(Arena<Mem>& arena, const Clock& clock, PackedAccess mine, Mix mix,
@@ -619,34 +529,6 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     }
     return false;
   }
-  template <class Clock>
-  [[gnu::always_inline]] static bool Knows(const Clock& clock, PackedAccess entry) {
-    return clock.Knows(entry.slot(), entry.time());
-  }
-  template <class Clock>
-  static bool RacesWith(const Clock& clock, PackedAccess entry, PackedAccess access) {
-    return entry.ConflictsWith(access) && !Knows(clock, entry) && !KeepsApart(clock, entry, access);
-  }
-  // Some detectors tell accesses apart by more than their order.
-  template <class Clock>
-  static constexpr bool kIsOrderAll =
-      !requires(const Clock& clock, PackedAccess access) { clock.KeepsApart(access, access); };
-  // For those: is a part of `mine` redundant, because of what the same thread did at the same time? For these bytes all stays as it is.
-  static bool IsPartlyCovered(PackedAccess entry, PackedAccess mine) {
-    const bool is_same_time =
-        ((entry.word() ^ mine.word()) & (PackedAccess::kTimeField | PackedAccess::kSlotField)) == 0;
-    return is_same_time && Any(entry.bytes() & mine.bytes()) && redflag::Covers(entry.kind(), mine.kind()) &&
-           !entry.Covers(mine);
-  }
-  template <class Clock>
-  static bool KeepsApart(const Clock& clock, PackedAccess entry, PackedAccess access) {
-    if constexpr (kIsOrderAll<Clock>) {
-      return false;
-    } else {
-      return clock.KeepsApart(entry, access);
-    }
-  }
-
   uint64_t Lock() {
     uint64_t word = __atomic_exchange_n(&write_, kLocked, __ATOMIC_SEQ_CST);
     if (word == kLocked) [[unlikely]]

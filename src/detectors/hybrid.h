@@ -275,8 +275,8 @@ class HybridCore : public Labelled<Mem, CellOf> {
     explicit SegmentClock(Thread& t) : t_(t) {}
     bool Knows(Slot slot, Time time) const { return t_.clock.Knows(slot, time); }
     // Have the two accesses, of which the second is this thread's, a lock in common?
-    template <class Access>
-    bool KeepsApart(Access entry, Access mine) const {
+    template <class Label>
+    bool KeepsApart(Label entry, Label mine) const {
       return t_.detector.KeepsApart(t_, entry.Unpacked(), t_.held.id(), mine.kind());
     }
 

@@ -17,7 +17,8 @@
 // the block lead that somebody has touched; other memory is objects of a granule each. There a new life is an empty box.
 //
 // Locks: that of the box, around everything that is done to the cell and the label; the detector's own inside of it. A box may be taken
-// from its granule at any time by whoever holds its lock; who comes too late finds another link, and looks again.
+// from its granule at any time by whoever holds its lock; who comes too late finds another link, and looks again. Boxes that are free
+// have a lock of their own (free_lock_), taken last and for a moment. Called by the runtime, each thread for itself.
 #pragma once
 
 #include <cstdint>
@@ -284,6 +285,14 @@ class Boxed {
         box_->lock.Release();
       }
     }
+    ~Opened() {
+      if (box_ != nullptr) box_->lock.Release();
+    }
+    Opened(const Opened&) = delete;
+    Opened& operator=(const Opened&) = delete;
+    Box* operator->() const { return box_; }
+
+   private:
     // The object's box, if another granule has it already or should: then all is done, or has to be done again. Otherwise a new one.
     bool SharesBox(Boxed& boxed, Cell& cell, Addr granule) {
       uint64_t begin = Raw(granule);
@@ -305,14 +314,7 @@ class Boxed {
       first.box_ = nullptr;
       return true;
     }
-    ~Opened() {
-      if (box_ != nullptr) box_->lock.Release();
-    }
-    Opened(const Opened&) = delete;
-    Opened& operator=(const Opened&) = delete;
-    Box* operator->() const { return box_; }
 
-   private:
     Box* box_;
   };
 

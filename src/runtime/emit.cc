@@ -16,6 +16,7 @@
 #include "events/ring.h"
 #include "events/wire.h"
 #include "runtime/abi.h"
+#include "runtime/brief.h"
 #include "runtime/environment.h"
 #include "runtime/external_tags.h"
 #include "runtime/message.h"
@@ -70,7 +71,6 @@ class Emitter {
   void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                  uint64_t addr, uint64_t bytes, bool is_reporting);
   void AddStack(Runtime& runtime, ContextId context);
-  void PrintBriefly(Runtime& runtime, const RaceRecord& record, uint64_t addr);
   bool IsNew(uint64_t key);
   bool IsKnown(uint64_t key, uint32_t& place) const;
   static void TakeApart(const ContextTree& tree, RaceRecord& record);
@@ -496,17 +496,20 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   uint64_t theirs = HashKey(tree.PlaceOf(tree.PartsOf(record.earlier[0].context).calls));
   const uint64_t key = (HashKey(mine + theirs) ^ (mine * theirs)) | 1;
   uint32_t place;
-  if (IsKnown(key, place)) {
+  if (IsKnown(key, place)) {  // most are, and need not wait for one another
     __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
     return false;
   }
   ScopedLock guard(lock_);
-  if (!IsNew(key)) return false;
+  if (!IsNew(key)) {
+    __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
+    return false;
+  }
   StartIfDeferred();
   ++sequence_;
   if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
   if (!has_helper_ || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
-    PrintBriefly(runtime, record, addr);
+    PrintBriefly(runtime.contexts(), record, addr);
     return true;
   }
   PutModules();
@@ -538,52 +541,6 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   }
   Put(message_);
   return true;
-}
-
-// ---- Without a helper ----
-
-void PrintStack(Runtime& runtime, ContextId context) {
-  struct Search {
-    uint64_t pc;
-    Line* line;
-  };
-  const ContextTree& tree = runtime.contexts();
-  context = tree.PartsOf(context).calls;
-  int number = 0;
-  for (ContextId at = context; at != kNoContext && number < 64; at = tree.CallerOf(at), ++number) {
-    Line line;
-    line.Add("    #").Add(static_cast<uint64_t>(number)).Add(" ");
-    Search search{tree.PlaceOf(at) & kPlaceMask, &line};
-    ForEachMappedFile(
-        [](const MappedFile& file, void* data) {
-          auto& in = *static_cast<Search*>(data);
-          if (in.pc < file.begin || in.pc >= file.end) return true;
-          in.line->Add(file.path).Add("+0x").Add(in.pc - file.bias, 16);
-          return false;
-        },
-        &search);
-    line.Add("\n").Print();
-  }
-}
-
-void Emitter::PrintBriefly(Runtime& runtime, const RaceRecord& record, uint64_t addr) {
-  const auto print = [&](const char* what, const AccessRecord& access) {
-    Line line;
-    line.Add("  ")
-        .Add(what)
-        .Add(IsWrite(access.kind) ? " write" : " read")
-        .Add(" by thread T")
-        .Add(Raw(access.thread))
-        .Add(":\n")
-        .Print();
-    PrintStack(runtime, access.context);
-  };
-  Line line;
-  line.Add("==").Add(static_cast<uint64_t>(Pid())).Add("== Redflag: data race at 0x").Add(addr, 16).Add("\n").Print();
-  print("the", record.access);
-  for (uint32_t i = 0; i < record.earlier_count; ++i) print("with an earlier", record.earlier[i]);
-  Line hint;
-  hint.Add("  (pipe this through `redflag symbolize` for functions and lines)\n").Print();
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 // program asks for it (AnnotateFlushState).
 // Races between the last accesses before and the first after that are not found; nothing is invented.
 //
-// Begun by whoever enters the runtime next (Runtime::Enter), in its own thread; nobody else may be inside meanwhile (gate.h). Accesses that are recorded without entering it look for their region first
-// (regions.h), and find none: they come to the gate, and wait there. What can't be reached from here knows its era: threads that have not
+// Begun by whoever enters the runtime next (Runtime::Enter), in its own thread; nobody else may be inside meanwhile (gate.h). Accesses
+// that are recorded without entering it look for their region first (regions.h), and find none: they come to the gate, and wait there. What can't be reached from here knows its era: threads that have not
 // begun or are not joined yet, phases of barriers that are being left.
 #include "runtime/emit.h"
 #include "runtime/environment.h"

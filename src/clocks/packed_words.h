@@ -1,0 +1,147 @@
+// What a new access means to those that are remembered as words (clocks/packed_access.h): which of them it races with, and what is left of
+// them. And PackedWords: both words of a cell (clocks/packed_cell.h) as a value, and what becomes of them if that needs no record.
+//
+// Clock says what the accessing thread knows: Knows(slot, time). One that has KeepsApart(entry, mine) tells accesses apart by more than
+// their order (detectors/hybrid.h): then an older access of the same thread may matter beside a newer one, and is dealt with byte by byte.
+//
+// Values and functions of them: no state, no locks.
+#pragma once
+
+#include <cstdint>
+
+#include "clocks/packed_access.h"
+#include "events/access.h"
+
+namespace redflag {
+
+// ---- One remembered access ----
+
+template <class Clock>
+[[gnu::always_inline]] inline bool Knows(const Clock& clock, PackedAccess entry) {
+  return clock.Knows(entry.slot(), entry.time());
+}
+
+// Some detectors tell accesses apart by more than their order.
+template <class Clock>
+inline constexpr bool kIsOrderAll =
+    !requires(const Clock& clock, PackedAccess access) { clock.KeepsApart(access, access); };
+
+template <class Clock>
+inline bool KeepsApart(const Clock& clock, PackedAccess entry, PackedAccess access) {
+  if constexpr (kIsOrderAll<Clock>) {
+    return false;
+  } else {
+    return clock.KeepsApart(entry, access);
+  }
+}
+
+template <class Clock>
+inline bool RacesWith(const Clock& clock, PackedAccess entry, PackedAccess access) {
+  return entry.ConflictsWith(access) && !Knows(clock, entry) && !KeepsApart(clock, entry, access);
+}
+
+// Where more than the order counts: is a part of `mine` redundant, because of what the same thread did at the same time? For these bytes all
+// stays as it is.
+inline bool IsPartlyCovered(PackedAccess entry, PackedAccess mine) {
+  const bool is_same_time = ((entry.word() ^ mine.word()) & (PackedAccess::kTimeField | PackedAccess::kSlotField)) == 0;
+  return is_same_time && Any(entry.bytes() & mine.bytes()) && Covers(entry.kind(), mine.kind()) && !entry.Covers(mine);
+}
+
+// What is left of a remembered access when another one has come: what that covers goes.
+template <class Clock>
+inline PackedAccess LeftOf(const Clock& clock, PackedAccess entry, PackedAccess mine, bool& races) {
+  if (entry.word() == 0) return entry;
+  if (!Knows(clock, entry)) {
+    races |= entry.ConflictsWith(mine) && !KeepsApart(clock, entry, mine);
+    return entry;
+  }
+  return Covers(mine.kind(), entry.kind()) ? entry.With(entry.bytes() & ~mine.bytes()) : entry;
+}
+
+// ---- Both words of a cell ----
+
+// As seen without its lock: whoever changes them says what they were (PackedCell::CompareExchange).
+struct PackedWords {
+  // Words without bytes, so that they are no access; and kSpilled is nobody's time.
+  static constexpr uint64_t kLocked = ~uint64_t{0} & ~(uint64_t{0xff} << PackedAccess::kBytesShift);
+  static constexpr uint64_t kSpilled = kLocked ^ 1;
+
+  uint64_t write;
+  uint64_t read;
+  bool is_in_place() const { return write >> PackedAccess::kSlotShift != kLocked >> PackedAccess::kSlotShift; }
+};
+
+// In the usual case by far: all that matters to `mine`, a plain access, is this thread's or ordered before, and it takes the place of what its
+// filter looks at. "no": nothing has changed.
+template <AccessKind kKind, class Clock>
+[[gnu::always_inline]] inline bool ReplaceQuickly(const Clock& clock, PackedAccess mine, PackedWords& words) {
+  static_assert(kKind == AccessKind::kWrite || kKind == AccessKind::kRead);
+  const auto known = [&](PackedAccess entry) { return entry.SameSlot(mine) || Knows(clock, entry); };
+  const auto gives_way = [&](PackedAccess entry) {
+    return entry.word() == 0 || (Contains(mine.bytes(), entry.bytes()) && Covers(kKind, entry.kind()) && known(entry));
+  };
+  const PackedAccess write(words.write);
+  const PackedAccess read(words.read);
+  if constexpr (!kIsOrderAll<Clock>) {
+    if (IsPartlyCovered(write, mine) || IsPartlyCovered(read, mine)) return false;
+    const bool stays = kKind == AccessKind::kRead && Any(write.bytes() & mine.bytes()) && !IsWrite(write.kind());
+    if (stays) return false;
+  }
+  const bool one = words.read == words.write;
+  if constexpr (kKind == AccessKind::kWrite) {
+    if (gives_way(write) && (one || gives_way(read))) {
+      words.write = words.read = mine.word();
+      return true;
+    }
+    if (!one || !write.SameAccess(mine)) return false;
+    words.write = words.read = words.write | mine.word();
+  } else {
+    if (words.write != 0 && !known(write)) return false;
+    if (one || gives_way(read)) {
+      words.read = mine.word();
+      return true;
+    }
+    if (!read.SameAccess(mine)) return false;
+    words.read |= mine.word();
+  }
+  return true;
+}
+
+// `mine` takes the place of what it covers, or is made one with what the same thread did to other bytes at the same time, if that
+// leaves no more than two. "no", also if there is a race: nothing has changed.
+template <class Clock, class Mix>
+inline bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix, PackedWords& words) {
+  bool races = false;
+  if (!kIsOrderAll<Clock> &&
+      (IsPartlyCovered(PackedAccess(words.write), mine) || IsPartlyCovered(PackedAccess(words.read), mine))) {
+    return false;
+  }
+  const PackedAccess write = LeftOf(clock, PackedAccess(words.write), mine, races);
+  const PackedAccess read = LeftOf(clock, PackedAccess(words.read == words.write ? 0 : words.read), mine, races);
+  if (races) return false;
+  const PackedAccess left = write.word() != 0 ? write : read;
+  const bool both_left = write.word() != 0 && read.word() != 0;
+  const bool is_write = IsWrite(mine.kind());
+  if (left.word() == 0) {
+    words = {.write = is_write ? mine.word() : 0, .read = mine.word()};
+    return true;
+  }
+  if (left.SameMoment(mine)) {
+    if (const PackedAccess both = left.And(mine, mix); both.word() != 0) {
+      words = {.write = both_left || is_write ? both.word() : 0, .read = both_left ? read.word() : both.word()};
+      return true;
+    }
+  }
+  if (both_left) {
+    if (!read.SameMoment(mine)) return false;
+    const PackedAccess both = read.And(mine, mix);
+    if (both.word() == 0) return false;
+    words = {.write = write.word(), .read = both.word()};
+    return true;
+  }
+  // Each where its filter looks.
+  words = {.write = is_write ? mine.word() : left.word(), .read = is_write ? left.word() : mine.word()};
+  return true;
+}
+
+}  // namespace redflag
