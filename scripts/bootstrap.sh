@@ -25,6 +25,8 @@ python3                   tools/, tests/mutation
 libcli11-dev              command line (host side)
 libfmt-dev                text output (host side)
 nlohmann-json3-dev        JSON output (host side)
+libzstd-dev               compressed traces (host side)
+libxxhash-dev             checksums of traces (host side)
 libdw-dev                 symbols and source lines of programs (host side)
 libgtest-dev              tests
 libgmock-dev              tests

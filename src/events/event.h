@@ -70,8 +70,14 @@ enum class EventKind : uint8_t {
   kPureHbMutex,  // sync: hybrid detectors take this lock's edges too
   kLockCreate,   // sync: whatever the object carried before is forgotten
   kLockDestroy,  // sync
+
+  kForget,  // addr, size: pages that were mapped or unmapped: nothing was ever done to these bytes
+
+  // The detector that watched the recorded run told a race, completed by the access before this event in the same thread. addr: the
+  // granule; size: its racy bytes, a ByteMask. Says nothing to detectors.
+  kTold,
 };
-inline constexpr int kEventKindCount = static_cast<int>(EventKind::kLockDestroy) + 1;
+inline constexpr int kEventKindCount = static_cast<int>(EventKind::kTold) + 1;
 
 // The C++ memory orders; consume is acquire, as every compiler has it.
 enum class MemoryOrder : uint8_t { kRelaxed, kAcquire, kRelease, kAcqRel, kSeqCst };
@@ -85,11 +91,20 @@ constexpr bool Releases(MemoryOrder order) {
 
 enum class LockMode : uint8_t { kExclusive, kShared };
 
+// What else there is to say of an event.
+enum class EventFlag : uint8_t {
+  kNone = 0,
+  kNotify = 1,    // kSignal, kWait: a condition variable's, which orders nothing for detectors that take their order from locks
+  kReplaces = 2,  // kSignal: what the object carried before is gone
+};
+
+// Locks, kSignal and kWait: with an address, the object is the one at that address, which atomic operations on the same address share
+// (a guard variable, say); `sync` names it in sets of held locks. Without one, `sync` is all there is.
 struct Event {
   EventKind kind;
   MemoryOrder order = MemoryOrder::kRelaxed;
   LockMode mode = LockMode::kExclusive;
-  uint8_t reserved = 0;
+  EventFlag flag = EventFlag::kNone;
   Tid thread{};
   PositionId position = kNoPosition;
   uint32_t object = 0;  // what it is depends on the kind: use the accessors
