@@ -34,7 +34,7 @@ ALLOWED = {
     "runtime": ["base", "events", "clocks", "detectors", "intercept"],
     "trace": ["base", "events"],
     "report": ["base", "events"],
-    "collect": ["base", "events", "report"],
+    "collect": ["base", "events", "trace", "report"],
     "offline": ["base", "events", "clocks", "detectors", "trace", "report"],
     "cli": ["base", "events", "trace", "offline", "report", "collect"],
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <csignal>
@@ -16,6 +17,8 @@
 #include "collect/collector.h"
 #include "collect/destination.h"
 #include "collect/ring_reader.h"
+#include "collect/trace_drain.h"
+#include "collect/wire_writer.h"
 #include "offline/analysis.h"
 
 namespace redflag::cli {
@@ -27,6 +30,8 @@ struct Options {
   std::string output;
   std::string json;
   std::string detector;
+  int trace = -1;
+  std::string record;
   bool no_color = false;
 };
 
@@ -42,9 +47,12 @@ possible, to the standard error of this command.)";
 
 // Whatever the program had open stays closed here: neither its files, nor its pipes, nor its terminal are kept alive. Standard error
 // remains, for reports that the program cannot take any more; the Destination lets go of it in time.
-void CloseInherited(int ring) {
-  if (ring > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, static_cast<unsigned>(ring) - 1, 0);
-  close_range(static_cast<unsigned>(ring) + 1, UINT_MAX, 0);
+void CloseInherited(int ring, int trace) {
+  const int first = trace < 0 ? ring : std::min(ring, trace);
+  const int last = std::max(ring, trace);
+  if (first > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, static_cast<unsigned>(first) - 1, 0);
+  if (last > first + 1) close_range(static_cast<unsigned>(first) + 1, static_cast<unsigned>(last) - 1, 0);
+  close_range(static_cast<unsigned>(last) + 1, UINT_MAX, 0);
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (nowhere < 0) return;
   dup2(nowhere, STDIN_FILENO);
@@ -58,10 +66,11 @@ void IgnoreSignals() {
   for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTTOU}) std::signal(signal, SIG_IGN);
 }
 
-void Collect(RingReader& ring, Collector& collector, Destination& destination) {
+void Collect(RingReader& ring, Collector& collector, Destination& destination, TraceDrain* drain) {
   for (;;) {
     switch (ring.Next(kIdle)) {
       case RingReader::Status::kMessage:
+        if (drain != nullptr) drain->AddMessage(ring.message());
         collector.Consume(ring.message());
         ring.Finish(collector.suppressed());
         break;
@@ -73,6 +82,11 @@ void Collect(RingReader& ring, Collector& collector, Destination& destination) {
         [[fallthrough]];
       case RingReader::Status::kDone:
       case RingReader::Status::kDead:
+        if (drain != nullptr) {
+          drain->Finish(collector.ended() ? "the program ended" : "the program was killed, or crashed");
+          if (!drain->error().empty())
+            collector.Say(fmt::format("error: the recording is not whole: {}", drain->error()));
+        }
         collector.Finish(ring.dropped());
         ring.Abandon();
         return;
@@ -81,7 +95,7 @@ void Collect(RingReader& ring, Collector& collector, Destination& destination) {
 }
 
 int RunCollect(const Options& options) {
-  CloseInherited(options.ring);
+  CloseInherited(options.ring, options.trace);
   IgnoreSignals();
   auto opened = RingReader::Open(options.ring, options.pid);
   close(options.ring);
@@ -103,7 +117,18 @@ int RunCollect(const Options& options) {
     };
   }
   Collector collector(std::move(to), destination);
-  Collect(*std::get<std::unique_ptr<RingReader>>(opened), collector, destination);
+  std::unique_ptr<TraceDrain> drain;
+  if (options.trace >= 0) {
+    auto share = TraceDrain::Open(options.trace, options.record, options.pid);
+    close(options.trace);
+    if (const auto* error = std::get_if<std::string>(&share)) {
+      collector.Say(fmt::format("error: nothing is recorded: {}", *error));
+    } else {
+      drain = std::get<std::unique_ptr<TraceDrain>>(std::move(share));
+      drain->AddMessage(EncodeMessage(DetectorMessage{options.detector}));
+    }
+  }
+  Collect(*std::get<std::unique_ptr<RingReader>>(opened), collector, destination, drain.get());
   return kOk;
 }
 
@@ -126,6 +151,8 @@ Run AddCollect(CLI::App& app) {
   command->add_option("--json", options->json, "Also append a line of JSON for each report to a file")
       ->type_name("FILE");
   command->add_option("--detector", options->detector, "Name of the detector, for the reports")->type_name("NAME");
+  command->add_option("--trace-fd", options->trace, "Descriptor of the events to record")->type_name("N");
+  command->add_option("--record", options->record, "Where to record them")->type_name("FILE");
   command->add_flag("--no-color", options->no_color, "No colours, not even on a terminal; NO_COLOR is respected");
   command->footer(kFooter);
   return [options] { return RunCollect(*options); };

@@ -21,6 +21,7 @@ Run AddList(CLI::App& app);
 Run AddCc(CLI::App& app);
 Run AddCxx(CLI::App& app);
 Run AddRun(CLI::App& app);
+Run AddRecord(CLI::App& app);
 Run AddDoctor(CLI::App& app);
 Run AddHelp(CLI::App& app);
 #ifdef REDFLAG_COLLECT  // left out of cross builds

@@ -46,6 +46,7 @@ int Main(int argc, char** argv) {
   add(AddCxx);
   add(AddCc);
   add(AddRun);
+  add(AddRecord);
   add(AddAnalyze);
   add(AddList);
   add(AddDoctor);

@@ -1,7 +1,9 @@
-// redflag run: a program under a detector.
+// redflag run: a program under a detector. redflag record: a program whose run is kept, to be looked at later.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +30,9 @@ struct Options {
   std::string detector = "hb";
   std::string output;
   std::string json;
+  std::string record;  // empty: nothing is kept
   int exit_code = kRaces;
+  bool says_recorded = false;
   std::vector<std::string> command;
 };
 
@@ -60,6 +64,46 @@ class StatusPage {
   RunStatus* status_ = nullptr;
 };
 
+// The file that a run is recorded in. Emptied first, so that a file that cannot be written is known before the program runs.
+class RecordFile {
+ public:
+  explicit RecordFile(const std::string& path) : path_(path) {
+    if (path.empty()) return;
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    struct stat status{};
+    if (fd < 0 || fstat(fd, &status) != 0) {
+      error_ = fmt::format("cannot record to {}: {}", path, std::strerror(errno));
+    } else if (!S_ISREG(status.st_mode)) {
+      error_ = fmt::format("cannot record to {}: it is not a file", path);
+    } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      error_ = fmt::format("cannot record to {}: another program is being recorded there", path);
+    } else if (ftruncate(fd, 0) != 0) {
+      error_ = fmt::format("cannot record to {}: {}", path, std::strerror(errno));
+    }
+    if (fd >= 0) close(fd);
+  }
+  const std::string& error() const { return error_; }
+
+  // The helper process holds a lock on the file until it is whole; after a kill it needs a moment to notice. How many bytes there are then.
+  uint64_t Await() const {
+    constexpr useconds_t kStep = 20'000;
+    constexpr int kPatience = 150;
+    struct stat status{};
+    const int fd = open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    for (int i = 0; i < kPatience && (fstat(fd, &status) != 0 || status.st_size == 0); ++i) usleep(kStep);
+    while (flock(fd, LOCK_SH) != 0 && errno == EINTR) {
+    }
+    if (fstat(fd, &status) != 0) status.st_size = 0;
+    close(fd);
+    return static_cast<uint64_t>(status.st_size);
+  }
+
+ private:
+  std::string path_;
+  std::string error_;
+};
+
 void AddToList(const char* name, const std::string& value, const char* separator) {
   const char* before = std::getenv(name);
   const std::string all = before != nullptr && *before != '\0' ? value + separator + before : value;
@@ -73,6 +117,11 @@ void PassOn(int signal) {
 
 int RunProgram(const Options& options) {
   const std::filesystem::path runtime = RuntimeFolder(options.detector) / kRuntimeLibrary;
+  const RecordFile record(options.record);
+  if (!record.error().empty()) {
+    fmt::print(stderr, "redflag: {}\n", record.error());
+    return kBadInput;
+  }
   StatusPage status;
   child = fork();
   if (child < 0) {
@@ -85,6 +134,7 @@ int RunProgram(const Options& options) {
     setenv("REDFLAG_STATUS", status.path().c_str(), 1);
     if (!options.output.empty()) setenv("REDFLAG_OUTPUT", std::filesystem::absolute(options.output).c_str(), 1);
     if (!options.json.empty()) setenv("REDFLAG_JSON", std::filesystem::absolute(options.json).c_str(), 1);
+    if (!options.record.empty()) setenv("REDFLAG_RECORD", std::filesystem::absolute(options.record).c_str(), 1);
     if (options.exit_code != kRaces) AddToList("REDFLAG_OPTIONS", fmt::format("exitcode={}", options.exit_code), ":");
     std::vector<char*> argv;
     argv.reserve(options.command.size() + 1);
@@ -112,6 +162,15 @@ int RunProgram(const Options& options) {
                "`redflag c++`\n",
                options.command[0]);
   }
+  if (!options.record.empty()) {
+    if (record.Await() == 0) {
+      fmt::print(stderr, "redflag: nothing was recorded to {}\n", options.record);
+      if (own == kOk) return kBadInput;
+    } else if (options.says_recorded) {
+      fmt::print(stderr, "redflag: recorded to {}; `redflag analyze {}` finds its races\n", options.record,
+                 options.record);
+    }
+  }
   return status.reports() != 0 && options.exit_code != 0 ? options.exit_code : own;
 }
 
@@ -124,6 +183,10 @@ Run AddRun(CLI::App& app) {
   command->add_option("-o,--output", options->output, "Write reports to this file, not to standard error");
   command->add_option("--json", options->json, "Append each report as a line of JSON to this file");
   command
+      ->add_option("--record", options->record,
+                   "Also write down all that happens, for `redflag analyze`; costs time and disk")
+      ->type_name("FILE");
+  command
       ->add_option("--exit-code", options->exit_code,
                    "Exit with this if anything was reported; 0: with the program's own status")
       ->capture_default_str()
@@ -133,7 +196,29 @@ Run AddRun(CLI::App& app) {
   command->footer(R"(Build the program with `redflag c++` first.
   redflag c++ -g -o app app.cc && redflag run ./app
   redflag run --json races.json -- ./app --its-own=options
+  redflag run --record run.rft ./app && redflag analyze -d all run.rft
 Exit status: 66 if anything was reported, else the program's own. REDFLAG_OPTIONS sets the options of the runtime.)");
+  return [options] { return RunProgram(*options); };
+}
+
+Run AddRecord(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->detector = "null";
+  options->record = "redflag.rft";
+  options->says_recorded = true;
+  CLI::App* command = app.add_subcommand("record", "Run a program and keep what it does, to find its races later");
+  command->add_option("-o,--output", options->record, "The trace")->type_name("FILE")->capture_default_str();
+  command->add_option("-d,--detector", options->detector, "Also watch with this detector, and report (`redflag list`)")
+      ->capture_default_str();
+  command->add_option("command", options->command, "The program and its arguments")->required();
+  command->positionals_at_end();
+  command->footer(R"(Build the program with `redflag c++` first.
+  redflag c++ -g -o app app.cc && redflag record ./app
+  redflag analyze redflag.rft                  the races of this run
+  redflag analyze -d all -j 2 redflag.rft      as every detector sees it, on two cores
+What the program does is on disk until the moment it ends, however it does: a crash or a kill loses nothing. Processes that it forks are
+recorded too, each in a file of its own: redflag.rft.PID.
+Exit status: the program's own.)");
   return [options] { return RunProgram(*options); };
 }
 

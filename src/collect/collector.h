@@ -47,6 +47,8 @@ class Collector {
   // A sentence of our own to the user.
   void Say(const std::string& text);
 
+  // Did the program say that it ends?
+  bool ended() const { return ended_; }
   uint64_t races() const { return races_; }
   uint64_t repeated() const { return repeated_; }
   // Races that the program told and nobody wants to hear of, repetitions included.
@@ -60,6 +62,7 @@ class Collector {
   void On(const CountersMessage& counters) { counters_ = counters.counters; }
   void On(const NoteMessage& note);
   void On(const EndMessage&) { ended_ = true; }
+  void On(const DetectorMessage&) {}
   void On(const SuppressionsMessage& suppressions);
   void On(TagMessage& tag) { builder_.OnTag(std::move(tag)); }
 

@@ -196,6 +196,8 @@ WireMessage TakeBody(Cursor& cursor, wire::MessageType type) {
       return TakeSuppressions(cursor);
     case wire::MessageType::kTag:
       return TakeTag(cursor);
+    case wire::MessageType::kDetector:
+      return DetectorMessage{cursor.TakeText("name of a detector")};
   }
   cursor.Fail(fmt::format("a message of type {}", Raw(type)));
   return EndMessage{};

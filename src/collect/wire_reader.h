@@ -125,12 +125,18 @@ struct TagMessage {
   bool operator==(const TagMessage&) const = default;
 };
 
+struct DetectorMessage {
+  std::string name;
+
+  bool operator==(const DetectorMessage&) const = default;
+};
+
 struct EndMessage {
   bool operator==(const EndMessage&) const = default;
 };
 
 using WireMessage = std::variant<ProcessMessage, ModuleMessage, ThreadMessage, RaceMessage, CountersMessage,
-                                 NoteMessage, EndMessage, SuppressionsMessage, TagMessage>;
+                                 NoteMessage, EndMessage, SuppressionsMessage, TagMessage, DetectorMessage>;
 
 struct WireError {
   size_t offset = 0;  // into the message

@@ -32,6 +32,8 @@ class Encoder {
   static wire::MessageType TypeOf(const SuppressionsMessage&) { return wire::MessageType::kSuppressions; }
   static wire::MessageType TypeOf(const TagMessage&) { return wire::MessageType::kTag; }
 
+  static wire::MessageType TypeOf(const DetectorMessage&) { return wire::MessageType::kDetector; }
+
   void PutBytes(const void* from, size_t size) {
     const auto* begin = static_cast<const std::byte*>(from);
     bytes_.insert(bytes_.end(), begin, begin + size);
@@ -55,6 +57,7 @@ class Encoder {
     Put(wire::Process{.pid = process.pid, .reserved = 0, .start_time = process.start_time});
     PutText(process.command);
   }
+  void Body(const DetectorMessage& detector) { PutText(detector.name); }
   void Body(const ModuleMessage& module) {
     Put(wire::Module{.begin = module.begin, .end = module.end, .bias = module.bias});
     PutText(module.path);

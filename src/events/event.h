@@ -94,8 +94,10 @@ enum class LockMode : uint8_t { kExclusive, kShared };
 // What else there is to say of an event.
 enum class EventFlag : uint8_t {
   kNone = 0,
-  kNotify = 1,    // kSignal, kWait: a condition variable's, which orders nothing for detectors that take their order from locks
+  kNotify =
+      1,  // kSignal, kWait: a condition variable's, which orders nothing for detectors that take their order from locks
   kReplaces = 2,  // kSignal: what the object carried before is gone
+  kCells = 4,     // kForget: of accesses only; objects that live there stay as they are
 };
 
 // Locks, kSignal and kWait: with an address, the object is the one at that address, which atomic operations on the same address share

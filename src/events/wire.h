@@ -29,6 +29,7 @@ enum class MessageType : uint16_t {
   kEnd,       // the process ends in an orderly way
   kSuppressions,  // Suppressions, text: reports that are not wanted; before the first race
   kTag,           // Tag, text object type, text header: a kind of object that accesses are labelled with (AccessHead)
+  kDetector,      // text name: which detector watched. Of recordings: said by the host side
 };
 
 struct MessageHeader {

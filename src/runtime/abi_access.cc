@@ -290,7 +290,12 @@ REDFLAG_ABI void __tsan_func_exit() { LeaveFunction(); }
 
 // Called by a constructor of every instrumented module.
 REDFLAG_ABI void __tsan_init() {
-  if (Runtime::IsActive()) NoteInstrumented();
+  if (!Runtime::IsActive()) return;
+  NoteInstrumented();
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  Runtime::Get().Record(*t);
+  Runtime::Leave(t);
 }
 REDFLAG_ABI void __tsan_ignore_thread_begin() {
   if (Runtime::IsActive()) ++local.thread->mode.ignore;

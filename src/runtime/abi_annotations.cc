@@ -5,6 +5,7 @@
 #include "intercept/hooks.h"
 #include "runtime/abi.h"
 #include "runtime/benign.h"
+#include "runtime/emit.h"
 #include "runtime/runtime.h"
 
 namespace redflag::rt {
@@ -16,7 +17,7 @@ LockMode ModeOf(long is_write) { return is_write != 0 ? LockMode::kExclusive : L
 void BeginAnew(const void* memory, uint64_t bytes) {
   Thread* t = Runtime::Enter();
   if (t == nullptr) return;
-  if (bytes != 0) Runtime::Get().ForgetCells(reinterpret_cast<uint64_t>(memory), bytes);
+  if (bytes != 0) Runtime::Get().BeginAnew(*t, reinterpret_cast<uint64_t>(memory), bytes);
   Runtime::Leave(t);
 }
 
@@ -216,6 +217,7 @@ REDFLAG_ANNOTATION(ThreadName, const char* name) {
   size_t i = 0;
   for (; i < sizeof(ThreadInfo::name) - 1 && name[i] != '\0'; ++i) to[i] = name[i];
   to[i] = '\0';
+  if (Recorder::is_on()) TellThread(Runtime::Get(), t->state.tid);
   Runtime::Leave(t);
 }
 

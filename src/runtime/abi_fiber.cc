@@ -6,6 +6,7 @@
 
 #include "intercept/calls.h"
 #include "runtime/abi.h"
+#include "runtime/emit.h"
 #include "runtime/runtime.h"
 
 namespace redflag::rt {
@@ -73,7 +74,7 @@ REDFLAG_ABI void __tsan_destroy_fiber(void* handle) {
   auto* fiber = static_cast<Fiber*>(handle);
   if (fiber != nullptr && fiber->thread != t && fiber->calls != nullptr) {
     Runtime& runtime = Runtime::Get();
-    runtime.ForgetSync(reinterpret_cast<uint64_t>(fiber), 1);
+    runtime.ForgetSync(*t, reinterpret_cast<uint64_t>(fiber));
     runtime.EndOf(fiber->thread);
     runtime.Drop(fiber->thread);
     runtime.arena().Free(fiber->calls, sizeof(Calls));
@@ -98,6 +99,7 @@ REDFLAG_ABI void __tsan_set_fiber_name(void* handle, const char* name) {
     size_t i = 0;
     for (; i < sizeof(ThreadInfo::name) - 1 && name[i] != '\0'; ++i) to[i] = name[i];
     to[i] = '\0';
+    if (Recorder::is_on()) TellThread(Runtime::Get(), static_cast<Fiber*>(handle)->thread->state.tid);
   }
   Runtime::Leave(t);
 }

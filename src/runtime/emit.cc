@@ -38,7 +38,7 @@ void SleepMillisecond() {
 class Emitter {
  public:
   void Start(const Flags& flags);
-  void Restart(const Flags& flags);
+  void Restart(const Flags& flags, bool at_once);
   void Stop(const Flags& flags);
   bool Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
   void NoteSwitchedOff() {
@@ -53,6 +53,8 @@ class Emitter {
   void Tag(uint32_t number, const char* object_type, const char* header);
   void Note(uint32_t severity, const char* text);
   void Modules();
+  void ThreadChanged(Runtime& runtime, Tid tid);
+  void Counters(const Runtime& runtime);
   void ModulesGone(uint64_t begin, uint64_t bytes);
 
  private:
@@ -164,7 +166,11 @@ bool Emitter::StartHelper() {
   const bool to_file = GetEnvironment("REDFLAG_OUTPUT", output, sizeof output);
   static char json[512] = "";
   const bool with_json = GetEnvironment("REDFLAG_JSON", json, sizeof json);
-  const char* arguments[14] = {command, "collect",  "--ring-fd",  fd.text(),
+  Line share;
+  static char record[512] = "";
+  const int64_t share_fd = GetEnvironment("REDFLAG_RECORD", record, sizeof record) ? Recorder::OpenShare() : -1;
+  if (share_fd >= 0) share.Add(static_cast<uint64_t>(share_fd));
+  const char* arguments[18] = {command, "collect",  "--ring-fd",  fd.text(),
                                "--pid", pid.text(), "--detector", Detector::kName};
   int count = 8;
   if (to_file) {
@@ -174,6 +180,12 @@ bool Emitter::StartHelper() {
   if (with_json) {
     arguments[count++] = "--json";
     arguments[count++] = json;
+  }
+  if (share_fd >= 0) {
+    arguments[count++] = "--trace-fd";
+    arguments[count++] = share.text();
+    arguments[count++] = "--record";
+    arguments[count++] = record;
   }
   static char no_color[8];
   const char* environment[] = {GetEnvironment("NO_COLOR", no_color, sizeof no_color) ? "NO_COLOR=1" : nullptr, nullptr};
@@ -208,6 +220,7 @@ bool Emitter::StartHelper() {
     }
   }
   arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
+  if (share_fd >= 0) arch::Syscall(SYS_close, share_fd);
   return child > 0;
 }
 
@@ -245,7 +258,7 @@ void Emitter::Start(const Flags& flags) {
 
 // The ring that was there is the parent's, and what was told through it was told of the parent. Most children of a fork do nothing but
 // exec: a helper is started for those that have something to tell.
-void Emitter::Restart(const Flags& flags) {
+void Emitter::Restart(const Flags& flags, bool at_once) {
   if (ring_ != nullptr) {
     arch::Syscall(SYS_munmap, reinterpret_cast<int64_t>(ring_), static_cast<int64_t>(kRingDataOffset + kRingBytes));
   }
@@ -255,11 +268,13 @@ void Emitter::Restart(const Flags& flags) {
   ring_ = nullptr;
   has_helper_ = false;
   deferred_ = &flags;
-  if (sequence_ == 0 && key_count_ == 0) return;
-  sequence_ = duplicates_ = 0;
-  for (uint64_t& key : keys_) key = 0;
-  key_count_ = 0;
-  for (uint8_t& told : told_threads_) told = 0;
+  if (sequence_ != 0 || key_count_ != 0 || at_once) {
+    for (uint8_t& told : told_threads_) told = 0;
+    sequence_ = duplicates_ = 0;
+    for (uint64_t& key : keys_) key = 0;
+    key_count_ = 0;
+  }
+  if (at_once) StartDeferred();
 }
 
 void Emitter::StartDeferred() {
@@ -378,6 +393,29 @@ void Emitter::Modules() {
   StartIfDeferred();
   if (!has_helper_) return;
   PutModules();
+}
+
+void Emitter::ThreadChanged(Runtime& runtime, Tid tid) {
+  if (!has_helper_) return;
+  ScopedLock guard(lock_);
+  told_threads_[Raw(tid) % sizeof told_threads_] = 0;
+  PutThread(runtime, tid);
+}
+
+void Emitter::Counters(const Runtime& runtime) {
+  if (!has_helper_) return;
+  ScopedLock guard(lock_);
+  message_.Begin(wire::MessageType::kCounters);
+  message_.Add(wire::Counters{.races = runtime.races(),
+                              .duplicates = duplicates_,
+                              .dropped_messages = __atomic_load_n(&ring_->dropped, __ATOMIC_RELAXED),
+                              .contexts = runtime.contexts().size(),
+                              .contexts_lost = runtime.contexts().lost(),
+                              .threads = runtime.thread_count(),
+                              .slots = 0,
+                              .flushes = runtime.flushes(),
+                              .shadow_bytes = 0});
+  Put(message_);
 }
 
 void Emitter::ModulesGone(uint64_t begin, uint64_t bytes) {
@@ -558,6 +596,8 @@ void TellNote(uint32_t severity, const char* text) { emitter.Note(severity, text
 void TellModules() { emitter.Modules(); }
 void TellModulesGone(uint64_t begin, uint64_t bytes) { emitter.ModulesGone(begin, bytes); }
 void NoteInstrumented() { emitter.NoteInstrumented(); }
-void RestartEmitting(const Flags& flags) { emitter.Restart(flags); }
+void RestartEmitting(const Flags& flags, bool at_once) { emitter.Restart(flags, at_once); }
+void TellThread(Runtime& runtime, Tid tid) { emitter.ThreadChanged(runtime, tid); }
+void TellCounters(const Runtime& runtime) { emitter.Counters(runtime); }
 
 }  // namespace redflag::rt

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "base/ids.h"
 #include "runtime/flags.h"
 
 namespace redflag::rt {
@@ -40,7 +41,13 @@ void TellNote(uint32_t severity, const char* text);
 void TellModules();
 void TellModulesGone(uint64_t begin, uint64_t bytes);
 
-// After a fork, in the child: a ring and a helper of its own.
-void RestartEmitting(const Flags& flags);
+// After a fork, in the child: a ring and a helper of its own, when there is something to tell, or at once.
+void RestartEmitting(const Flags& flags, bool at_once);
+
+// What was counted, at the end.
+void TellCounters(const Runtime& runtime);
+
+// The name of a thread has changed, and the record should say so.
+void TellThread(Runtime& runtime, Tid tid);
 
 }  // namespace redflag::rt

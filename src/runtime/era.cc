@@ -44,6 +44,7 @@ void Runtime::BeginEra(Thread& t) {
   });
   Restart(t);
   Retag(t);
+  NoteEra(t);
   if (flags_.verbosity > 0) {
     Complain(
         "Redflag: what was before is forgotten (a billion releases, or asked to), and races with it are not found");

@@ -117,10 +117,10 @@ void Freeing(Pc pc, void* block, size_t) {
   if (Entered t; t) Runtime::Get().Freeing(*t, AddressOf(block), pc);
 }
 void Mapped(Pc, void* pages, size_t bytes) {
-  if (Entered t; t) Runtime::Get().Unmapped(AddressOf(pages), bytes);  // whatever was there has no past now
+  if (Entered t; t) Runtime::Get().Unmapped(*t, AddressOf(pages), bytes);  // whatever was there has no past now
 }
 void Unmapping(Pc, void* pages, size_t bytes) {
-  if (Entered t; t) Runtime::Get().Unmapped(AddressOf(pages), bytes);
+  if (Entered t; t) Runtime::Get().Unmapped(*t, AddressOf(pages), bytes);
 }
 void Unloading() {
   if (Entered t; t) rt::TellModules();
@@ -128,17 +128,17 @@ void Unloading() {
 void Unloaded(void* image, size_t bytes) {
   Entered t;
   if (!t) return;
-  Runtime::Get().Unmapped(AddressOf(image), bytes);
+  Runtime::Get().Unmapped(*t, AddressOf(image), bytes);
   rt::TellModulesGone(AddressOf(image), bytes);
 }
 
 // ---- Locks ----
 
 void LockCreated(Pc, const void* lock) {
-  if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(lock), 1);
+  if (Entered t; t) Runtime::Get().ForgetSync(*t, AddressOf(lock));
 }
 void LockDestroyed(Pc, const void* lock) {
-  if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(lock), 1);
+  if (Entered t; t) Runtime::Get().ForgetSync(*t, AddressOf(lock));
 }
 void Locked(Pc pc, const void* lock, LockMode mode, int depth) {
   if (Entered t; t.watches_sync()) Runtime::Get().Lock(*t, AddressOf(lock), mode, depth, pc);
@@ -160,17 +160,29 @@ void ReleaseStore(Pc, const void* object) {
 void Acquire(Pc, const void* object) {
   if (Entered t; t.watches_sync()) Runtime::Get().Acquire(*t, AddressOf(object));
 }
-void Notifying(Pc pc, const void* condition) {
-  if (rt::Detector::kClaim != Claim::kUnordered) Release(pc, condition);
+void Notifying(Pc, const void* condition) {
+  Entered t;
+  if (!t.watches_sync()) return;
+  if (rt::Detector::kClaim == Claim::kUnordered) {
+    Runtime::Get().NoteCondition(*t, EventKind::kSignal, AddressOf(condition));
+  } else {
+    Runtime::Get().Release(*t, AddressOf(condition), EventFlag::kNotify);
+  }
 }
-void Notified(Pc pc, const void* condition) {
-  if (rt::Detector::kClaim != Claim::kUnordered) Acquire(pc, condition);
+void Notified(Pc, const void* condition) {
+  Entered t;
+  if (!t.watches_sync()) return;
+  if (rt::Detector::kClaim == Claim::kUnordered) {
+    Runtime::Get().NoteCondition(*t, EventKind::kWait, AddressOf(condition));
+  } else {
+    Runtime::Get().Acquire(*t, AddressOf(condition), EventFlag::kNotify);
+  }
 }
 void Forget(Pc, const void* object) {
-  if (Entered t; t) Runtime::Get().ForgetSync(AddressOf(object), 1);
+  if (Entered t; t) Runtime::Get().ForgetSync(*t, AddressOf(object));
 }
 void BarrierForgotten(Pc, const void* barrier) {
-  if (Entered t; t) Runtime::Get().ForgetBarrier(AddressOf(barrier));
+  if (Entered t; t) Runtime::Get().ForgetBarrier(*t, AddressOf(barrier));
 }
 uint64_t BarrierArrive(Pc, const void* barrier, unsigned parties) {
   Entered t;
@@ -287,6 +299,7 @@ void ThreadNamed(uintptr_t handle, const char* name) {
     to[i] = name[i];
     if (name[i] == '\0') break;
   }
+  if (rt::Recorder::is_on()) rt::TellThread(Runtime::Get(), tid);
 }
 
 // ---- Processes ----
@@ -309,6 +322,9 @@ void AfterForkInChild() {
     Entered t;
     if (!t) return rt::Gate::Open();
     Runtime& runtime = Runtime::Get();
+    const bool records = rt::Recorder::is_on();
+    rt::Recorder::Forget();
+    rt::Recorder::Close(*t);
     children.Clear([&](Child* child) {
       if (child->thread != &*t) {
         if (!child->ended) runtime.EndOf(child->thread);
@@ -317,7 +333,8 @@ void AfterForkInChild() {
       runtime.arena().Free(child, sizeof(Child));
     });
     runtime.BeginProcess(*t, forking_os_id);
-    rt::RestartEmitting(runtime.flags());
+    rt::RestartEmitting(runtime.flags(), records);
+    if (records) runtime.Record(*t);
   }
   rt::Gate::Open();
 }

@@ -122,7 +122,10 @@ int Runtime::FinishProcess(int status) {
   Runtime& runtime = Get();
   if (__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     FlushExpectedRaces();
+    if (Recorder::is_on()) TellModules();
+    TellCounters(runtime);
     StopEmitting(runtime.flags_);
+    Recorder::End();
     if (runtime.flags_.print_stats) runtime.PrintStats();
   }
   bool failed = runtime.races() > SuppressedRaces() || MissedExpectations() != 0;
@@ -142,6 +145,7 @@ Thread* Runtime::NewThread(Thread* creator, uint64_t place, bool detached) {
   if (creator != nullptr) {
     info.creator = creator->state.tid;
     info.created_at = creator->CallsAt(contexts_, place);
+    NoteThread(*creator, EventKind::kThreadFork, tid, ContextToNote(*creator, place));
     Changed(*creator, detector_.OnFork(creator->state, thread->state));
   } else {
     info.creator = kNoThread;
@@ -175,6 +179,8 @@ void Runtime::EndOf(Thread* thread) {
   for (uint32_t rule = 0; rule < Detector::kRuleCount; ++rule) {
     __atomic_fetch_add(&counts_[rule], thread->state.counts[rule], __ATOMIC_RELAXED);
   }
+  NoteThread(*thread, EventKind::kThreadEnd, Tid{});
+  Recorder::Close(*thread);
   if (thread->era == era_) detector_.OnEnd(thread->state);
   Gate::Unregister(*thread);
 }
@@ -193,6 +199,7 @@ void Runtime::End(Thread* thread) {
 }
 
 void Runtime::Join(Thread& t, Thread* child) {
+  NoteThread(t, EventKind::kThreadJoin, child->state.tid);
   if (child->era == era_) Changed(t, detector_.OnJoin(t.state, child->state));
   Drop(child);
 }
@@ -233,6 +240,11 @@ void Runtime::Retag(Thread& t) {
   Label(t);
   const Epoch label = Detector::LabelOf(t.state);
   local.tag = TagOf(label);
+  if (Recorder::is_on()) [[unlikely]] {
+    local.tag = UINT64_MAX;  // nothing is redundant
+    if (!t.mode.records) t.ForgetSeen();
+    t.mode.records = true;
+  }
   local.now = NowOf(label);
   const Slot slot = SlotOf(label);
   local.homes[0] = PackedRecord::HomeOffset(false, slot);
@@ -321,6 +333,12 @@ uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextI
 
 void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
   if (t.Ignores(kind) || bytes == 0) return;
+  if (Recorder::is_on() && !IsAtomic(kind)) [[unlikely]]
+    return RecordRange(t, addr, bytes, kind, place);
+  ExamineRange(t, addr, bytes, kind, place);
+}
+
+void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
   ContextId context = kNoContext;
   const uint64_t end = addr + bytes;
   for (uint64_t at = addr; at < end; at = (at | (kGranule - 1)) + 1) {
@@ -336,6 +354,8 @@ void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind k
 
 void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
   if (!flags_.report_bugs || !__atomic_load_n(&is_watching_, __ATOMIC_RELAXED) || IsBenign(t.record)) return;
+  if (Recorder::is_on()) [[unlikely]]
+    NoteTold(t);
   if (!EmitRace(*this, t, addr, bytes)) return;
   __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
   TellProgram(*this, t, addr, bytes);
@@ -356,7 +376,9 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
   t.locks.Push(HeldAt{
       .address = lock, .context = taken_at, .chain = t.chain(), .mode = mode, .depth = static_cast<uint16_t>(depth)});
   t.mode.locks_to_log = true;
+  const ContextId noted = ContextToNote(t, place);
   SyncTable::Locked object(syncs_, lock);
+  NoteSync(t, EventKind::kLock, *object, noted, mode);
   if (kAsksForLocks) {
     t.locks[t.locks.size() - 1].name = object->name;
     t.state.held.Acquire(object->name, mode);
@@ -379,6 +401,7 @@ int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all) {
     }
     t.SetChain(t.locks.empty() ? kNoContext : t.locks[t.locks.size() - 1].chain);
     SyncTable::Locked object(syncs_, lock);
+    NoteSync(t, EventKind::kUnlock, *object, kNoContext, mode);
     Changed(t, detector_.OnUnlock(t.state, object->sync, mode));
     return given_up;
   }
@@ -392,37 +415,75 @@ LockMode Runtime::HeldMode(Thread& t, uint64_t lock) {
   return LockMode::kExclusive;
 }
 
-void Runtime::Acquire(Thread& t, uint64_t object) {
+void Runtime::Acquire(Thread& t, uint64_t object, EventFlag flag) {
   SyncTable::Locked locked(syncs_, object, SyncTable::Locked::kLook);
-  if (locked) Changed(t, detector_.OnAcquire(t.state, locked->sync));
+  if (!locked) return;
+  NoteSync(t, EventKind::kWait, *locked, kNoContext, LockMode::kExclusive, flag);
+  Changed(t, detector_.OnAcquire(t.state, locked->sync));
 }
 
 void Runtime::PureHbLock(Thread& t, uint64_t lock) {
   SyncTable::Locked locked(syncs_, lock);
+  NoteSync(t, EventKind::kPureHbMutex, *locked);
   Changed(t, detector_.OnPureHbLock(t.state, locked->sync));
 }
 
-void Runtime::Release(Thread& t, uint64_t object) {
+void Runtime::Release(Thread& t, uint64_t object, EventFlag flag) {
   SyncTable::Locked locked(syncs_, object);
+  NoteSync(t, EventKind::kSignal, *locked, kNoContext, LockMode::kExclusive, flag);
   Changed(t, detector_.OnReleaseMerge(t.state, locked->sync));
 }
 
 void Runtime::ReleaseStore(Thread& t, uint64_t object) {
   SyncTable::Locked locked(syncs_, object);
+  NoteSync(t, EventKind::kSignal, *locked, kNoContext, LockMode::kExclusive, EventFlag::kReplaces);
   Changed(t, detector_.OnReleaseStore(t.state, locked->sync));
 }
 
-void Runtime::FenceNow(Thread& t, MemoryOrder order) { Changed(t, Fence(detector_, t.state, order)); }
+void Runtime::FenceNow(Thread& t, MemoryOrder order) {
+  if (Recorder::is_on()) Recorder::Note(t, Event::OnThread(EventKind::kFence, t.state.tid, order));
+  Changed(t, Fence(detector_, t.state, order));
+}
+
+void Runtime::ForgetSync(Thread& t, uint64_t addr) {
+  if (Recorder::is_on() && syncs_.Peek(addr) != nullptr) {
+    AddSync(t, EventKind::kLockDestroy, addr, syncs_.Peek(addr)->name, kNoContext, LockMode::kExclusive,
+            EventFlag::kNone);
+  }
+  syncs_.Remove(addr, 1);
+}
+
+void Runtime::NoteCondition(Thread& t, EventKind kind, uint64_t condition) {
+  if (Recorder::is_on()) {
+    AddSync(t, kind, condition, SyncId{}, kNoContext, LockMode::kExclusive, EventFlag::kNotify);
+  }
+}
 
 uint64_t Runtime::BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties) {
+  SyncId name{};  // for the record: another one after ForgetBarrier
+  if (Recorder::is_on()) name = SyncTable::Locked(syncs_, barrier)->name;
   return reinterpret_cast<uint64_t>(barriers_.Arrive(detector_, arena_, barrier, parties, [&](Detector::Sync& phase) {
+    if (Recorder::is_on()) {
+      Event event = Event::OnMemory(EventKind::kBarrierArrive, t.state.tid, Addr{barrier}, parties);
+      event.object = Raw(name);
+      Recorder::Note(t, event);
+    }
     Changed(t, detector_.OnReleaseMerge(t.state, phase));
   }));
 }
 
 void Runtime::BarrierLeave(Thread& t, uint64_t phase) {
-  barriers_.Leave(detector_, arena_, reinterpret_cast<Barriers::Phase*>(phase),
-                  [&](Detector::Sync& sync) { Changed(t, detector_.OnAcquire(t.state, sync)); });
+  barriers_.Leave(detector_, arena_, reinterpret_cast<Barriers::Phase*>(phase), [&](Detector::Sync& sync) {
+    if (Recorder::is_on()) {
+      Recorder::Note(t, Event::OnThread(EventKind::kBarrierLeave, t.state.tid));
+    }
+    Changed(t, detector_.OnAcquire(t.state, sync));
+  });
+}
+
+void Runtime::ForgetBarrier(Thread& t, uint64_t barrier) {
+  if (Recorder::is_on()) ForgetSync(t, barrier);
+  barriers_.Forget(arena_, barrier);
 }
 
 // ---- Memory ----
@@ -471,7 +532,8 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   const uint32_t index = NewBlock(t, info);
   __atomic_store_n(shadow_.BlockAt(block), index, __ATOMIC_RELEASE);
   CoverPages(info, index);
-  if (t.Ignores(AccessKind::kWrite)) return ForgetCells(block, bytes);  // not a write, but the end of what was there
+  if (t.Ignores(AccessKind::kWrite)) return BeginAnew(t, block, bytes);  // not a write, but the end of what was there
+  const MemoryNote note(*this, t, EventKind::kAlloc, block, bytes, place | static_cast<uint64_t>(PlaceFlag::kAlloc));
   // The allocation is the first write. Pages of large blocks that were never touched have no past, and need no first write to
   // end it.
   DetectorLife life(detector_, t.state, block, bytes, AccessOrigin::kAlloc, context);
@@ -493,24 +555,28 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   const BlockInfo info = blocks_[index];
   CoverPages(info, 0);
   FreeBlock(t, index);
+  const bool is_ignored = t.Ignores(AccessKind::kWrite);
+  const uint64_t free_place = place | static_cast<uint64_t>(PlaceFlag::kFree);
+  const MemoryNote note(*this, t, is_ignored ? EventKind::kForget : EventKind::kFree, block, info.bytes, free_place);
   syncs_.Remove(block, info.bytes);
   ForgetBenign(block, info.bytes);
-  const uint64_t free_place = place | static_cast<uint64_t>(PlaceFlag::kFree);
   shadow_.ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
+    if (is_ignored) return;
     if (kIsBoxed) {
       FreeCells(t, first, count, free_place);
     } else {
-      AccessRange(t, first, count, AccessKind::kWrite, free_place);
+      ExamineRange(t, first, count, AccessKind::kWrite, free_place);
     }
     if (kIgnoresLines) ForgetLines(first, count);
   });
   constexpr uint64_t kLarge = uint64_t{256} << 10;
-  if (info.bytes >= kLarge) Unmapped(block, info.bytes);
+  if (info.bytes < kLarge) return;
+  if (Recorder::is_on()) Recorder::Note(t, Event::OnMemory(EventKind::kForget, t.state.tid, Addr{block}, info.bytes));
+  ForgetPages(block, info.bytes);
 }
 
 // A free is a write, and begins another life. Cells that share their past are looked at once.
 void Runtime::FreeCells(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place) {
-  if (t.Ignores(AccessKind::kWrite)) return;
   if (t.mode.locks_to_log) LogLocks(t);
   ContextId context = t.ContextOf(contexts_, place);
   DetectorLife life(detector_, t.state, addr, bytes, AccessOrigin::kFree, context);
@@ -536,7 +602,17 @@ void Runtime::ForgetCells(uint64_t addr, uint64_t bytes) {
   });
 }
 
-void Runtime::Unmapped(uint64_t addr, uint64_t bytes) {
+void Runtime::BeginAnew(Thread& t, uint64_t addr, uint64_t bytes) {
+  const MemoryNote note(*this, t, EventKind::kForget, addr, bytes, 0, EventFlag::kCells);
+  ForgetCells(addr, bytes);
+}
+
+void Runtime::Unmapped(Thread& t, uint64_t addr, uint64_t bytes) {
+  const MemoryNote note(*this, t, EventKind::kForget, addr, bytes, 0);
+  ForgetPages(addr, bytes);
+}
+
+void Runtime::ForgetPages(uint64_t addr, uint64_t bytes) {
   shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) { syncs_.Remove(first, count); });
   ForgetCells(addr, bytes);
   ForgetBenign(addr, bytes);

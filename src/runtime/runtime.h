@@ -19,6 +19,7 @@
 #include "runtime/lock_log.h"
 #include "runtime/lock_names.h"
 #include "runtime/memory_line.h"
+#include "runtime/recorder.h"
 #include "runtime/regions.h"
 #include "runtime/shadow.h"
 #include "runtime/sync_table.h"
@@ -75,6 +76,8 @@ class Runtime {
   void AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
   // The same of `size` bytes of one granule, which the filters did not find.
   void AccessGranule(Thread& t, uint64_t addr, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t size) {
+    if (Recorder::is_on()) [[unlikely]]
+      return AccessRange(t, addr, size, kind, place);
     ContextId context = kNoContext;
     AccessCell<true>(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
   }
@@ -85,20 +88,31 @@ class Runtime {
   void Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place);
   int Unlock(Thread& t, uint64_t lock, LockMode mode, bool all);
   LockMode HeldMode(Thread& t, uint64_t lock);
-  void ForgetSync(uint64_t addr, uint64_t bytes) { syncs_.Remove(addr, bytes); }
-  void Acquire(Thread& t, uint64_t object);
-  void Release(Thread& t, uint64_t object);
+  void ForgetSync(Thread& t, uint64_t addr);
+  // flag: kNotify, of a condition variable.
+  void Acquire(Thread& t, uint64_t object, EventFlag flag = EventFlag::kNone);
+  void Release(Thread& t, uint64_t object, EventFlag flag = EventFlag::kNone);
   void ReleaseStore(Thread& t, uint64_t object);
   void FenceNow(Thread& t, MemoryOrder order);
   void PureHbLock(Thread& t, uint64_t lock);  // annotation: this lock orders, whatever the detector thinks of locks
   uint64_t BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties);
   void BarrierLeave(Thread& t, uint64_t phase);
-  void ForgetBarrier(uint64_t barrier) { barriers_.Forget(arena_, barrier); }
+  void ForgetBarrier(Thread& t, uint64_t barrier);
+  // A condition variable's, which orders nothing for the detector of this runtime: for the record.
+  void NoteCondition(Thread& t, EventKind kind, uint64_t condition);
 
   // Atomic operations: `operation` is the operation itself, done as one step with what it means.
   template <class Operation>
   auto AtomicLoadAt(Thread& t, uint64_t addr, uint64_t bytes, MemoryOrder order, uint64_t place, Operation operation) {
     const auto access = [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicRead, place); };
+    if (Recorder::is_on()) [[unlikely]] {
+      const AtomicNote note(*this, t, addr, bytes, place);
+      SyncTable::Locked object(syncs_, addr);
+      const auto value = operation();
+      note.Add(EventKind::kAtomicLoad, order);
+      Changed(t, AtomicLoad(detector_, t.state, object->sync, order, access));
+      return value;
+    }
     if (const SyncObject* object = syncs_.Peek(addr); object != nullptr) {
       const Thread::KnownSync& known = t.KnownOf(object);
       const uint32_t version = __atomic_load_n(&object->version, __ATOMIC_ACQUIRE);
@@ -127,7 +141,9 @@ class Runtime {
   }
   template <class Operation>
   void AtomicStoreAt(Thread& t, uint64_t addr, uint64_t bytes, MemoryOrder order, uint64_t place, Operation operation) {
+    const AtomicNote note(*this, t, addr, bytes, place);
     SyncTable::Locked object(syncs_, addr);
+    note.Add(EventKind::kAtomicStore, order);
     Changed(t, AtomicStore(detector_, t.state, object->sync, order,
                            [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }));
     operation();
@@ -135,7 +151,9 @@ class Runtime {
   template <class Operation>
   auto AtomicModifyAt(Thread& t, uint64_t addr, uint64_t bytes, MemoryOrder order, uint64_t place,
                       Operation operation) {
+    const AtomicNote note(*this, t, addr, bytes, place);
     SyncTable::Locked object(syncs_, addr);
+    note.Add(EventKind::kAtomicRmw, order);
     Changed(t, AtomicRmw(detector_, t.state, object->sync, order,
                          [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }));
     return operation();
@@ -143,8 +161,10 @@ class Runtime {
   template <class Operation>
   bool AtomicCompareExchangeAt(Thread& t, uint64_t addr, uint64_t bytes, MemoryOrder order, MemoryOrder failure_order,
                                uint64_t place, Operation operation) {
+    const AtomicNote note(*this, t, addr, bytes, place);
     SyncTable::Locked object(syncs_, addr);
     const bool done = operation();
+    note.Add(done ? EventKind::kAtomicRmw : EventKind::kAtomicLoad, done ? order : failure_order);
     if (done) {
       Changed(t, AtomicRmw(detector_, t.state, object->sync, order,
                            [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }));
@@ -158,8 +178,8 @@ class Runtime {
   // ---- Memory ----
   void Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t place);
   void Freeing(Thread& t, uint64_t block, uint64_t place);
-  void Unmapped(uint64_t addr, uint64_t bytes);
-  void ForgetCells(uint64_t addr, uint64_t bytes);  // the accesses to it, nothing else
+  void Unmapped(Thread& t, uint64_t addr, uint64_t bytes);
+  void BeginAnew(Thread& t, uint64_t addr, uint64_t bytes);  // the accesses to it are forgotten, nothing else
   bool FindBlock(uint64_t addr, BlockInfo& found);
 
   // ---- Threads ----
@@ -176,11 +196,15 @@ class Runtime {
 
   Detector& detector() { return detector_; }
   ContextTree& contexts() { return contexts_; }
+  const ContextTree& contexts() const { return contexts_; }
   Shadow& shadow() { return shadow_; }
   Arena<AtomicMem>& arena() { return arena_; }
   const Flags& flags() const { return flags_; }
   // The locks that were held at an access, `chain` being what its context says of them. False: forgotten.
   bool FindLocks(const AccessRecord& access, ContextId chain, LockLog::Entry& found);
+
+  // All that happens from now on is written down, if the user wants that.
+  void Record(Thread& t);
 
   // The end of the process: flushes what was found; the status to end with.
   static int FinishProcess(int status);
@@ -194,6 +218,8 @@ class Runtime {
   }
   // No race is told while it is not watching.
   void Watch(bool is_watching) { __atomic_store_n(&is_watching_, is_watching, __ATOMIC_RELAXED); }
+  // How often old accesses were forgotten, for whatever reason.
+  uint64_t flushes() const { return forgotten_ + era_; }
   uint64_t races() const { return __atomic_load_n(&races_, __ATOMIC_RELAXED); }
 
  private:
@@ -210,6 +236,72 @@ class Runtime {
   void Restart(Thread& t);
   // Do accesses come to the gate if it is closed? In a box they enter the runtime, else they look for their region.
   bool CanStopAll() const { return kIsBoxed || regions_.can_own(); }
+
+  // ---- What is written down (recorder.h); nothing, if nothing is ----
+
+  // Where something happens that is about to be noted. No lines or locks are held yet.
+  ContextId ContextToNote(Thread& t, uint64_t place) {
+    if (!Recorder::is_on()) [[likely]]
+      return kNoContext;
+    return PrepareNote(t, place);
+  }
+  [[gnu::cold, gnu::noinline]] ContextId PrepareNote(Thread& t, uint64_t place);
+  static Event EventOf(Thread& t, EventKind kind, ContextId context);
+  // An event on a range of memory; the lines of it are held until the end of this.
+  class MemoryNote {
+   public:
+    MemoryNote(Runtime& runtime, Thread& t, EventKind kind, uint64_t addr, uint64_t bytes, uint64_t place,
+               EventFlag flag = EventFlag::kNone)
+        : context_(runtime.ContextToNote(t, place)), lines_(t, addr, bytes) {
+      if (Recorder::is_on()) [[unlikely]]
+        Add(t, kind, addr, bytes, flag);
+    }
+
+   private:
+    [[gnu::cold, gnu::noinline]] void Add(Thread& t, EventKind kind, uint64_t addr, uint64_t bytes, EventFlag flag);
+    const ContextId context_;
+    const Lines lines_;
+  };
+  // An atomic operation: Add() under the lock of its object.
+  class AtomicNote {
+   public:
+    AtomicNote(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, uint64_t place)
+        : thread_(t), addr_(addr), bytes_(bytes), context_(runtime.ContextToNote(t, place)), lines_(t, addr, bytes) {}
+    void Add(EventKind kind, MemoryOrder order) const {
+      if (Recorder::is_on()) [[unlikely]]
+        AddEvent(kind, order);
+    }
+
+   private:
+    [[gnu::cold, gnu::noinline]] void AddEvent(EventKind kind, MemoryOrder order) const;
+    void AddIgnored(EventKind kind, MemoryOrder order) const;
+    Thread& thread_;
+    const uint64_t addr_;
+    const uint64_t bytes_;
+    const ContextId context_;
+    const Lines lines_;
+  };
+  // One on a synchronization object, under its lock.
+  static void NoteSync(Thread& t, EventKind kind, const SyncObject& object, ContextId context = kNoContext,
+                       LockMode mode = LockMode::kExclusive, EventFlag flag = EventFlag::kNone) {
+    if (Recorder::is_on()) [[unlikely]]
+      AddSync(t, kind, object.address, object.name, context, mode, flag);
+  }
+  [[gnu::cold, gnu::noinline]] static void AddSync(Thread& t, EventKind kind, uint64_t addr, SyncId name,
+                                                   ContextId context, LockMode mode, EventFlag flag);
+  static void NoteThread(Thread& t, EventKind kind, Tid other, ContextId context = kNoContext) {
+    if (Recorder::is_on()) [[unlikely]]
+      AddThread(t, kind, other, context);
+  }
+  [[gnu::cold, gnu::noinline]] static void AddThread(Thread& t, EventKind kind, Tid other, ContextId context);
+  [[gnu::cold, gnu::noinline]] void RecordRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind,
+                                                uint64_t place);
+  [[gnu::cold, gnu::noinline]] static void NoteTold(Thread& t);
+  static void NoteEra(Thread& t);
+
+  void ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
+  void ForgetCells(uint64_t addr, uint64_t bytes);
+  void ForgetPages(uint64_t addr, uint64_t bytes);
 
   // An access to bytes of one granule, being part of one to [addr, addr + size). Finds out the context if it needs it.
   template <bool kIsFiltered>
@@ -236,7 +328,7 @@ class Runtime {
     } else {
       ExamineCell(t, granule, bytes, kind, context, addr, size);
     }
-    if (!IsAtomic(kind) && cell.has_record()) NoteSeen(granule, bytes, IsWrite(kind));
+    if (!IsAtomic(kind) && !t.mode.records && cell.has_record()) NoteSeen(granule, bytes, IsWrite(kind));
   }
   // Is the line of this granule the thread's alone? Then a label is all that is left there.
   [[gnu::noinline]] bool IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, PackedAccess label);

@@ -121,11 +121,12 @@ class Thread {
   uint32_t lost_frames = 0;         // calls below the limit of `frames`
   // What keeps an access from being recorded at once: together, so that one look tells that there is none of it.
   struct alignas(8) Mode {
-    uint8_t inside = 0;          // in the runtime: signal handlers that come now are not watched
-    bool locks_to_log = false;   // are those that are held now not yet in the slot's log?
-    uint16_t ignore = 0;         // accesses are not watched
-    uint16_t ignore_reads = 0;   // the same of reads
-    uint16_t ignore_writes = 0;  // and of writes
+    uint8_t inside = 0;             // in the runtime: signal handlers that come now are not watched
+    bool locks_to_log : 1 = false;  // are those that are held now not yet in the slot's log?
+    bool records : 1 = false;       // all that it does is written down (recorder.h)
+    uint16_t ignore = 0;            // accesses are not watched
+    uint16_t ignore_reads = 0;      // the same of reads
+    uint16_t ignore_writes = 0;     // and of writes
   } mode;
   // Of `inside`. In a window of regions.h, and holds no lock; or whatever else.
   static constexpr uint8_t kInside = 1, kInWindow = 2;
@@ -152,7 +153,8 @@ class Thread {
   int ignore_sync = 0;                        // nothing that the thread does orders anything
   int64_t until_memory_check = kMemoryCheck;  // accesses to go
   RaceRecord record;
-  struct Fiber* fiber = nullptr;  // its handle, once somebody asked for it (abi_fiber.cc)
+  struct Recording* recording = nullptr;  // recorder.h
+  struct Fiber* fiber = nullptr;          // its handle, once somebody asked for it (abi_fiber.cc)
   bool is_fiber = false;
   bool registered = false;  // gate.h
   uint32_t era = 0;         // that its clock is of (era.cc)
