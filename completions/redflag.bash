@@ -14,7 +14,7 @@ _redflag_words() {
 
 _redflag() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' at i
-  local commands='c++ cc run analyze list doctor symbolize help'
+  local commands='c++ cc run record analyze list doctor symbolize help'
   COMPREPLY=()
 
   # `--color=auto` arrives as three words.
@@ -36,15 +36,15 @@ _redflag() {
     help) _redflag_words "$commands -h --help --help-all"; return ;;
     list) _redflag_words '-h --help --help-all'; return ;;
     symbolize) _redflag_words '--exact -h --help --help-all'; return ;;
-    run | analyze | doctor) ;;
+    run | record | analyze | doctor) ;;
     *) return ;;  # c++ and cc: the compiler's options, unknown here; bash offers files
   esac
 
   # Behind the name of the program that is to be run, everything is its own.
-  if [[ $command == run ]]; then
+  if [[ $command == run || $command == record ]]; then
     for ((i = at + 1; i < COMP_CWORD; i++)); do
       case ${COMP_WORDS[i]} in
-        -d | --detector | -o | --output | --json | --exit-code) ((i++)) ;;
+        -d | --detector | -o | --output | --json | --record | --exit-code) ((i++)) ;;
         --) ;;
         -*) ;;
         *) return ;;
@@ -61,13 +61,15 @@ _redflag() {
       _redflag_words '--json --color -h --help --help-all'
       return
       ;;
-    run)
+    run | record)
       case $prev in
-        -o | --output | --json) return ;;
+        -o | --output | --json | --record) return ;;
         --exit-code) return ;;
       esac
-      if [[ $cur == -* ]]; then
-        _redflag_words '-d --detector -o --output --json --exit-code -h --help --help-all'
+      if [[ $cur == -* && $command == record ]]; then
+        _redflag_words '-d --detector -o --output -h --help --help-all'
+      elif [[ $cur == -* ]]; then
+        _redflag_words '-d --detector -o --output --json --record --exit-code -h --help --help-all'
       elif [[ $cur != */* ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")

@@ -19,6 +19,7 @@ complete -c redflag -n __fish_use_subcommand -s V -l version -d 'Print the versi
 complete -c redflag -n __fish_use_subcommand -a c++ -d 'Compile and link C++ for race detection'
 complete -c redflag -n __fish_use_subcommand -a cc -d 'Compile and link C likewise'
 complete -c redflag -n __fish_use_subcommand -a run -d 'Run a program and report its races'
+complete -c redflag -n __fish_use_subcommand -a record -d 'Run a program and keep what it does'
 complete -c redflag -n __fish_use_subcommand -a analyze -d 'Find the races of recorded runs'
 complete -c redflag -n __fish_use_subcommand -a list -d 'List the detectors'
 complete -c redflag -n __fish_use_subcommand -a doctor -d 'Say what works on this machine, and why not'
@@ -33,7 +34,13 @@ complete -c redflag -n '__redflag_is run' -a '(__fish_complete_subcommand --fcs-
 complete -c redflag -n '__redflag_is run' -s d -l detector -x -a '(__redflag_detectors)' -d 'Which detector'
 complete -c redflag -n '__redflag_is run' -s o -l output -r -F -d 'Write reports to this file'
 complete -c redflag -n '__redflag_is run' -l json -r -F -d 'Append each report as a line of JSON to this file'
+complete -c redflag -n '__redflag_is run' -l record -r -F -d 'Also write down all that happens'
 complete -c redflag -n '__redflag_is run' -l exit-code -x -d 'Exit with this if anything was reported'
+
+complete -c redflag -n '__redflag_is record' -F
+complete -c redflag -n '__redflag_is record' -a '(__fish_complete_subcommand --fcs-skip=2)'
+complete -c redflag -n '__redflag_is record' -s d -l detector -x -a '(__redflag_detectors)' -d 'Also watch with this detector'
+complete -c redflag -n '__redflag_is record' -s o -l output -r -F -d 'The trace'
 
 complete -c redflag -n '__redflag_is analyze' -F
 complete -c redflag -n '__redflag_is analyze' -s d -l detector -x -a '(__redflag_detectors) all\t"every detector"' -d 'Detector to use'
@@ -48,4 +55,4 @@ complete -c redflag -n '__redflag_is doctor' -l color -x -a 'auto always never' 
 
 complete -c redflag -n '__redflag_is symbolize' -l exact -d 'Look up the offsets themselves'
 
-complete -c redflag -n '__redflag_is help' -a 'c++ cc run analyze list doctor symbolize help'
+complete -c redflag -n '__redflag_is help' -a 'c++ cc run record analyze list doctor symbolize help'

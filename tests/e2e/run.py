@@ -5,6 +5,8 @@
   run.py --redflag build/release/bin/redflag --rotate            each program once, the combination chosen by its name
   run.py --redflag ... --only mutex_ --compilers g++-12 --opts O2
   run.py --redflag ... --detector goldilocks                     with another detector than hb, from which the same is expected
+  run.py --redflag ... --record                                  record each run, and hold what is found in the trace against what was found
+                                                                 while it ran, race by race, and against the comments
   run.py --redflag ... --cross build/cross                       the other architecture: cross compilers, and qemu-user
 
 Comments of a program:
@@ -186,7 +188,12 @@ def compare(program, detector, status, report_path, output):
     if any(not summary.get("orderly") for summary in summaries) or (reports and not summaries):
         wrong.append("the program did not end in good order")
         wrong += [f"  {line}" for line in output.splitlines() if "redflag:" in line][-3:]
+    wrong += compare_reports(program, expected, reports)
+    return list(dict.fromkeys(wrong))
 
+
+def compare_reports(program, expected, reports):
+    wrong = []
     files = {source.name for source in program.sources} | {"invisible.h"}
     seen = {}
     for report in reports:
@@ -211,15 +218,42 @@ def compare(program, detector, status, report_path, output):
                     wrong.append(f"RACE({race}) {side.place}: expected the chain {' or '.join(map(' < '.join, wanted))}")
                     wrong.append(f"  came {' < '.join(side.chain)}{' (truncated)' if side.truncated else ''}")
                     wrong.append(f"  from {side}")
-    return list(dict.fromkeys(wrong))
+    return wrong
+
+
+def compare_recording(program, redflag, detector, trace):
+    """What was recorded: the same races, one by one, as the detector found while the program ran; and the reports that are expected."""
+    def analyze(*options):
+        return subprocess.run(["timeout", str(RUN_SECONDS), str(redflag), "analyze", "-d", detector, *options, str(trace)],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+    if not trace.exists() or trace.stat().st_size == 0:
+        return ["nothing was recorded"]
+    wrong = []
+    verified = analyze("--verify", "--quiet")
+    if verified.returncode != 0:
+        wrong += [f"--verify: exit status {verified.returncode}"] + [f"  {line}" for line in verified.stdout.splitlines()[-12:]]
+    again = analyze("--json")
+    try:
+        reports = json.loads(again.stdout)["results"][0]["races"]
+    except (json.JSONDecodeError, KeyError, IndexError):
+        return wrong + [f"analyze: exit status {again.returncode}"] + [f"  {line}" for line in again.stdout.splitlines()[-3:]]
+    expected = program.expected(detector)
+    if again.returncode != (REPORTED if expected else 0):
+        wrong.append(f"analyze: exit status {again.returncode}")
+    return wrong + [f"in the trace: {line}" for line in compare_reports(program, expected, reports)]
+
+
+def trace_of(report):
+    return report.with_suffix(".rft")
 
 
 class Builder:
     """Builds in build/e2e, once for each content of sources, compiler, flags and the redflag installation."""
 
-    def __init__(self, redflag, folder):
+    def __init__(self, redflag, folder, records=False):
         self.redflag = redflag
         self.folder = folder
+        self.records = records
         folder.mkdir(parents=True, exist_ok=True)
         parts = [redflag, *sorted((redflag.parent.parent / "lib" / "redflag").rglob("*.so")), *sorted(HERE.rglob("*.h"))]
         self.base = hashlib.sha256(b"".join(part.read_bytes() for part in parts) + str(redflag).encode()).hexdigest()
@@ -235,8 +269,11 @@ class Builder:
         """-> the command that runs a program, and what it needs in its environment. `alone`: without `redflag run`."""
         if alone:
             library = self.redflag.parent.parent / "lib" / "redflag" / detector / "libredflag_rt.so"
-            return [str(binary), *arguments], {"REDFLAG_JSON": str(report)} | ({"LD_PRELOAD": str(library)} if detector != "hb" else {})
-        return [str(self.redflag), "run", "-d", detector, "--json", str(report), str(binary), *arguments], {}
+            more = {"REDFLAG_RECORD": str(trace_of(report))} if self.records else {}
+            more |= {"LD_PRELOAD": str(library)} if detector != "hb" else {}
+            return [str(binary), *arguments], {"REDFLAG_JSON": str(report)} | more
+        record = ["--record", str(trace_of(report))] if self.records else []
+        return [str(self.redflag), "run", "-d", detector, "--json", str(report), *record, str(binary), *arguments], {}
 
     def compile(self, source, compiler, level, std, flags, libraries=(), shared=False):
         """-> path of the program or library; raises CalledProcessError with the compiler's words."""
@@ -310,10 +347,13 @@ def run_one(program, builder, detector, compiler, level, keep):
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", check=False)
     wrong = compare(program, detector, done.returncode, report, done.stdout)
+    if builder.records:
+        wrong += compare_recording(program, builder.redflag, detector, trace_of(report))
     if keep:
         wrong = wrong and wrong + [f"  kept: {report}"]
     else:
-        report.unlink(missing_ok=True)
+        for left in report.parent.glob(report.stem + ".*"):  # the traces of its children too
+            left.unlink(missing_ok=True)
     return wrong
 
 
@@ -358,6 +398,7 @@ def main():
     parser.add_argument("--only", action="append", help="programs whose name contains this; may be given again")
     parser.add_argument("--rotate", action="store_true", help="each program with one compiler and level, chosen by its name")
     parser.add_argument("--detector", help="instead of hb, in programs that name none: one that finds the same races")
+    parser.add_argument("--record", action="store_true", help="record each run, and look at the trace as well")
     parser.add_argument("--cross", type=pathlib.Path, metavar="TREE", help="the other architecture, whose build this is")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each N times: it has to come out right every time")
     parser.add_argument("--jobs", type=int, default=1)
@@ -376,14 +417,14 @@ def main():
     if missing:
         print(f"run.py: not installed, left out: {', '.join(missing)}", file=sys.stderr)
         compilers = [compiler for compiler in compilers if compiler not in missing]
-    variant = "-cross" if arguments.cross else f"-{arguments.detector}" if arguments.detector else ""
+    variant = "-cross" if arguments.cross else "-record" if arguments.record else f"-{arguments.detector}" if arguments.detector else ""
     known = read_known(HERE / f"known{variant}.txt")
-    if arguments.detector:
+    if arguments.detector or arguments.record:
         known += read_known(HERE / "known.txt")
     if arguments.cross:
         builder = CrossBuilder(arguments.redflag.resolve(), arguments.build.resolve() / "cross", arguments.cross.resolve())
     else:
-        builder = Builder(arguments.redflag.resolve(), arguments.build.resolve())
+        builder = Builder(arguments.redflag.resolve(), arguments.build.resolve(), arguments.record)
 
     counts = collections.Counter()
     for program in programs:
