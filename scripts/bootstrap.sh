@@ -35,6 +35,7 @@ dpkg-dev                  bench/harness: unpacking Debian source packages
 tcl                       bench/harness: generating sqlite's amalgamation
 zstd                      bench/harness: checking what a zstd under test wrote
 gdb                       tests/: the runtime under a debugger
+procps                    tests/: pgrep
 valgrind                  bench/: Helgrind, DRD, instruction counts
 libclang-rt-14-dev        code under test: ThreadSanitizer's runtime
 binutils                  nm, for the symbol check of in-process code
