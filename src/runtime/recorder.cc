@@ -256,7 +256,7 @@ void Recorder::ForgetLines() {
   for (uint32_t& line : lines_) line = 0;
 }
 
-void Lines::TakeOne(uint32_t index) {
+[[gnu::always_inline]] inline void Lines::TakeOne(uint32_t index) {
   uint32_t& line = Recorder::lines_[index];
   AtomicMem::Wait wait;
   for (;;) {
@@ -274,9 +274,14 @@ void Lines::TakeOne(uint32_t index) {
 void Lines::Take(Thread& t, uint64_t addr, uint64_t bytes) {
   constexpr uint64_t kLine = 64;
   const uint64_t count = (addr + bytes - 1) / kLine - addr / kLine + 1;
+  owner_ = (Raw(t.state.tid) + 1) << 1;
+  if (count == 1) [[likely]] {
+    count_ = 1;
+    first_ = static_cast<uint32_t>(addr / kLine % Recorder::kLines);
+    return TakeOne(first_);
+  }
   count_ = count < Recorder::kLines ? static_cast<uint32_t>(count) : Recorder::kLines;
   first_ = count_ == Recorder::kLines ? 0 : static_cast<uint32_t>(addr / kLine % Recorder::kLines);
-  owner_ = (Raw(t.state.tid) + 1) << 1;
   const uint32_t to_end = Recorder::kLines - first_;
   for (uint32_t i = to_end; i < count_; ++i) TakeOne(i - to_end);
   for (uint32_t i = 0; i < count_ && i < to_end; ++i) TakeOne(first_ + i);

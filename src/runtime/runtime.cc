@@ -257,7 +257,7 @@ void Runtime::Retag(Thread& t) {
 void Runtime::LogLocks(Thread& t) {
   const auto count = static_cast<uint32_t>(t.locks.size());
   if (kIsBoxed) {
-    lock_names_.Add(t.state.held.id(), t.locks.begin(), count);
+    if (count != 0) lock_names_.Add(t.state.held.id(), t.locks.begin(), count);  // unlocking need not change a label
   } else {
     const Epoch now = Detector::LabelOf(t.state);
     logs_[Raw(SlotOf(now)) % PackedAccess::kMaxSlots].Add(TimeOf(now), t.locks.begin(), count);

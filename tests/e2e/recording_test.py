@@ -17,12 +17,19 @@ REDFLAG = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else path
 SECONDS = 120
 
 RACE = """
+#include <mutex>
 #include <thread>
 #include <cstdio>
-int shared;
+int shared, ordered;
+std::mutex mutex;
+void Count() {
+  { std::lock_guard guard(mutex); ++ordered; }
+  std::lock_guard guard(mutex);
+  ++ordered;
+}
 int main() {
-  std::thread a([] { shared = 1; });
-  std::thread b([] { shared = 2; });
+  std::thread a([] { shared = 1; Count(); });
+  std::thread b([] { shared = 2; Count(); });
   a.join();
   b.join();
   std::puts("done");
@@ -128,8 +135,8 @@ class RecordingTest(unittest.TestCase):
         self.assertIn("recorded to", done.stdout)
         text = self.races(self.trace)
         self.assertIn("DATA RACE on shared", text)
-        self.assertIn("race.cc:6", text)
-        self.assertIn("race.cc:7", text)
+        self.assertIn("race.cc:13", text)
+        self.assertIn("race.cc:14", text)
         self.assertIn("was created by main", text)
 
     def test_record_beside_a_detector(self):

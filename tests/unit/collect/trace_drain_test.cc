@@ -22,7 +22,8 @@ namespace {
 // The program's end of the memory, as runtime/recorder.cc writes to it.
 class Program {
  public:
-  explicit Program(uint32_t slots = 8) : fd_(memfd_create("trace", 0)), bytes_(kTraceShareBytes + slots * kTraceSlotBytes) {
+  explicit Program(uint32_t slots = 8)
+      : fd_(memfd_create("trace", 0)), bytes_(kTraceShareBytes + slots * kTraceSlotBytes) {
     EXPECT_EQ(ftruncate(fd_, static_cast<off_t>(bytes_)), 0);
     void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
     EXPECT_NE(memory, MAP_FAILED);
@@ -156,7 +157,8 @@ TEST_F(TraceDrainTest, BlocksOfAThreadStayInOrderWhateverSlotTheyAreIn) {
     program.slot(index).ticket = ++program.share().tickets;
   }
   for (uint32_t index = 0; index < 8; ++index) {
-    if (program.slot(index).bytes != 0) __atomic_store_n(&program.slot(index).state, TraceSlot::kFull, __ATOMIC_RELEASE);
+    if (program.slot(index).bytes != 0)
+      __atomic_store_n(&program.slot(index).state, TraceSlot::kFull, __ATOMIC_RELEASE);
   }
   drain->Finish("x");
   EXPECT_EQ(Read(path()), (Events{"1:51", "1:21", "1:71", "1:1"}));
