@@ -142,6 +142,7 @@ class Replay {
         SyncPlace(event.sync()).reset();
         Rename(event.sync());
         return;
+      case EventKind::kForget:
       case EventKind::kTold:
       case EventKind::kThreadName:
       case EventKind::kFunctionEnter:
