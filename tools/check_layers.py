@@ -35,7 +35,7 @@ ALLOWED = {
     "trace": ["base", "events"],
     "report": ["base", "events"],
     "collect": ["base", "events", "trace", "report"],
-    "offline": ["base", "events", "clocks", "detectors", "trace", "report"],
+    "offline": ["base", "events", "clocks", "detectors", "trace", "report", "collect"],
     "cli": ["base", "events", "trace", "offline", "report", "collect"],
 }
 

@@ -2,45 +2,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iostream>
+#include <charconv>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/outcome.h"
 #include "cli/terminal.h"
+#include "cli/traces.h"
 #include "offline/analysis.h"
-#include "offline/comparison.h"
-#include "offline/expectations.h"
-#include "offline/trace_reports.h"
-#include "report/json.h"
-#include "report/text.h"
-#include "trace/text_reader.h"
+#include "offline/part_file.h"
 
 namespace redflag::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 struct Options {
   std::vector<std::string> traces;
   std::vector<std::string> detectors;
-  std::string colour = "auto";
-  bool json = false;
-  bool stats = false;
-  bool check = false;
-  bool quiet = false;
+  ShowOptions show;
+  bool partial = false;
+  uint32_t jobs = 1;
+  std::string shard;  // I/N
+  std::string output;
 };
 
-constexpr const char* kFooter = R"(TRACE is a text trace (docs/trace-format.md); `-` reads standard input.
+constexpr const char* kFooter =
+    R"(TRACE is a text trace (docs/trace-format.md) or a recording; `-` reads a text trace from standard input.
 
 Examples:
   redflag analyze run.trace                 the default detector (hb), reports as text
@@ -49,38 +41,12 @@ Examples:
   redflag analyze --stats run.trace         also how often each rule of the detector applied
   redflag analyze --json run.trace          one JSON document on standard output
   redflag analyze --check tests/*.trace     does each detector do what `!race` marks in the traces say?
+  redflag analyze -j 0 app.rft              on all cores; says the same as on one
+  redflag analyze --shard 2/8 -o 2.part app.rft
+                                            one of eight parts, for `redflag merge`: docs/analyze.md
+  redflag analyze --verify app.rft          does the detector find what it told while the program ran?
 
-Exit codes: 0 no race, 66 races found, 1 --check failed, 2 bad command line or input.)";
-
-// One trace through one detector.
-struct Outcome {
-  const DetectorInfo* detector;
-  Analysis analysis;
-  std::vector<RaceReport> reports;
-  std::vector<Mismatch> mismatches;
-};
-
-// Prints the error and returns nothing if the trace cannot be had.
-std::optional<Trace> ReadTrace(const std::string& path) {
-  const bool is_stdin = path == "-";
-  const std::string name = is_stdin ? "<stdin>" : path;
-  std::ifstream file;
-  if (!is_stdin) {
-    file.open(path, std::ios::binary);
-    if (file && file.peek() == std::char_traits<char>::eof() && file.bad()) file.setstate(std::ios::failbit);
-    if (!file && !file.eof()) {
-      fmt::print(stderr, "redflag: cannot read {}: {}\n", path, std::strerror(errno));
-      return std::nullopt;
-    }
-    file.clear();
-  }
-  TraceResult result = ReadTextTrace(is_stdin ? std::cin : file, name);
-  if (const auto* error = std::get_if<TraceError>(&result)) {
-    fmt::print(stderr, "{}", FormatError(*error, name));
-    return std::nullopt;
-  }
-  return std::get<Trace>(std::move(result));
-}
+Exit codes: 0 no race, 66 races found, 1 --check or --verify failed, 2 bad command line or input.)";
 
 // Empty after printing an error if a name is unknown.
 std::vector<const DetectorInfo*> ChooseDetectors(const std::vector<std::string>& names) {
@@ -107,150 +73,112 @@ std::vector<const DetectorInfo*> ChooseDetectors(const std::vector<std::string>&
   return chosen;
 }
 
-Outcome Analyze(const Trace& trace, const DetectorInfo& detector, bool check) {
-  ProgressLine progress(fmt::format("{} {}", detector.name, trace.name), trace.events.size());
-  Outcome outcome{.detector = &detector,
-                  .analysis = detector.analyze(trace, [&](uint64_t done) { progress.Show(done); }),
-                  .reports = {},
-                  .mismatches = {}};
-  outcome.reports = BuildReports(trace, outcome.analysis);
-  if (check && detector.reports) outcome.mismatches = CheckExpectations(trace, outcome.analysis);
-  return outcome;
+bool ParseShard(const std::string& text, Shard& shard) {
+  const char* const end = text.data() + text.size();
+  uint32_t number = 0;
+  const auto first = std::from_chars(text.data(), end, number);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '/') return false;
+  const auto second = std::from_chars(first.ptr + 1, end, shard.count);
+  shard.index = number - 1;
+  return second.ec == std::errc() && second.ptr == end && number != 0 && number <= shard.count;
 }
 
-std::string Count(uint64_t n, std::string_view what) { return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s"); }
-
-void PrintStats(const Outcome& outcome) {
-  fmt::print("  rules of {} (count, rule, where it comes from):\n", outcome.detector->name);
-  for (const RuleCount& rule : outcome.analysis.rules) {
-    fmt::print("  {:>12}  {:<20} {}\n", rule.count, rule.name, rule.tag);
-  }
-  fmt::print("  {:>12}  bytes of detector state at the end\n", outcome.analysis.memory);
+bool Refuse(std::string_view why) {
+  fmt::print(stderr, "redflag: {}\n", why);
+  return false;
 }
 
-void PrintText(const Trace& trace, const Outcome& outcome, const Options& options) {
-  const Colour colour = ChooseColour(options.colour);
-  if (!options.quiet) {
-    for (const RaceReport& report : outcome.reports) fmt::print("{}\n", RenderText(report, colour));
+// Do the options go together? Says why not.
+bool AreConsistent(const Options& options) {
+  if (options.shard.empty() != options.output.empty()) return Refuse("--shard and --output go together");
+  if (options.shard.empty()) return true;
+  if (options.traces.size() != 1 || options.traces.front() == "-")
+    return Refuse("--shard takes one trace, from a file");
+  if (options.detectors.size() > 1 || (!options.detectors.empty() && options.detectors.front() == "all")) {
+    return Refuse("--shard takes one detector");
   }
-  fmt::print("{}: {}: {} in {}\n", trace.name, outcome.detector->name, Count(outcome.reports.size(), "race"),
-             Count(trace.events.size(), "event"));
-  if (options.stats) PrintStats(outcome);
+  if (options.show.check || options.show.verify) return Refuse("--shard has no result that could be checked");
+  if (options.jobs != 1) return Refuse("--shard and --jobs do not go together");
+  return true;
 }
 
-Json ToJson(const Trace& trace, const Outcome& outcome, const Options& options) {
-  Json races = Json::array();
-  for (const RaceReport& report : outcome.reports) races.push_back(redflag::ToJson(report));
-  Json json = {
-      {"trace", trace.name}, {"detector", outcome.detector->name}, {"events", trace.events.size()}, {"races", races}};
-  if (options.stats) {
-    Json rules = Json::array();
-    for (const RuleCount& rule : outcome.analysis.rules) {
-      rules.push_back({{"rule", rule.name}, {"source", rule.tag}, {"count", rule.count}});
-    }
-    json["rules"] = rules;
-    json["state_bytes"] = outcome.analysis.memory;
-  }
-  if (options.check) {
-    Json mismatches = Json::array();
-    for (const Mismatch& mismatch : outcome.mismatches) {
-      mismatches.push_back({{"line", mismatch.line}, {"event", mismatch.event}, {"message", mismatch.message}});
-    }
-    json["mismatches"] = mismatches;
-  }
-  return json;
+bool Suits(const LoadedTrace& trace, const Options& options) {
+  if (!trace.is_recording())
+    return !options.show.verify || Refuse("--verify is for recordings, and this trace is text");
+#ifndef REDFLAG_COLLECT
+  return Refuse("this build of redflag cannot show the races of recordings: it was made without libdw");
+#endif
+  return !options.show.check || Refuse("--check is for text traces, and this is a recording");
 }
 
-// Only with two or more detectors that report.
-std::vector<Opinion> OpinionsOf(const std::vector<Outcome>& outcomes) {
-  std::vector<Opinion> opinions;
-  for (const Outcome& outcome : outcomes) {
-    if (outcome.detector->reports) opinions.push_back({outcome.detector, &outcome.reports});
-  }
-  if (opinions.size() < 2) opinions.clear();
-  return opinions;
+// Nothing, after saying why, if the trace could not be read to its end.
+std::optional<Analysis> Analyze(const LoadedTrace& trace, const DetectorInfo& detector, const Options& options,
+                                std::optional<Shard> shard) {
+  const EventSource& source = trace.source();
+  uint32_t jobs = options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+  // What was told is of bytes, not of objects.
+  if (options.show.verify && detector.by_object) jobs = 1;
+  ProgressLine progress(fmt::format("{} {}", detector.name, source.name()), source.event_count() * jobs);
+  uint64_t done = 0;
+  AnalysisOptions how;
+  how.recorded = trace.is_recording();
+  how.verify = options.show.verify;
+  how.progress = [&](uint64_t more) { progress.Show(done += more); };
+  if (shard) how.shard = *shard;
+  Analysis analysis = shard ? detector.run(source, how) : AnalyzeInParallel(detector, source, how, jobs);
+  if (analysis.error.empty()) return analysis;
+  fmt::print(stderr, "redflag: {}: {}\n", source.name(), analysis.error);
+  return std::nullopt;
 }
 
-std::string LinesText(const std::vector<uint32_t>& lines) {
-  constexpr size_t kShown = 3;
-  if (lines.empty()) return "-";
-  std::string text;
-  for (size_t i = 0; i < lines.size() && i < kShown; ++i) text += fmt::format("{}{}", i == 0 ? "" : ",", lines[i]);
-  return lines.size() > kShown ? text + ",..." : text;
-}
-
-void PrintComparison(const Trace& trace, const std::vector<Outcome>& outcomes) {
-  const std::vector<Opinion> opinions = OpinionsOf(outcomes);
-  if (opinions.empty()) return;
-  const std::vector<ComparedVariable> variables = CompareOpinions(opinions);
-  if (variables.empty()) {
-    fmt::print("{}: all detectors agree: no race\n", trace.name);
-    return;
+int RunShard(const Options& options, const DetectorInfo& detector) {
+  Part part;
+  if (!ParseShard(options.shard, part.shard)) {
+    Refuse("--shard wants I/N, with I from 1 to N");
+    return kBadInput;
   }
-  size_t width = std::strlen("variable");
-  for (const ComparedVariable& variable : variables) width = std::max(width, variable.name.size());
-  fmt::print("\nWho says what (the lines where races complete):\n  {:<{}}", "variable", width);
-  for (const Opinion& opinion : opinions) fmt::print("  {:<10}", opinion.detector->name);
-  fmt::print("\n");
-  for (const ComparedVariable& variable : variables) {
-    fmt::print("  {:<{}}", variable.name, width);
-    for (const auto& lines : variable.lines) fmt::print("  {:<10}", LinesText(lines));
-    fmt::print("\n");
+  const std::optional<LoadedTrace> trace = LoadTrace(options.traces.front(), options.partial);
+  if (!trace || !Suits(*trace, options)) return kBadInput;
+  std::optional<Analysis> analysis = Analyze(*trace, detector, options, part.shard);
+  if (!analysis) return kBadInput;
+  part.version = REDFLAG_VERSION;
+  part.trace = options.traces.front();
+  part.identity = IdentityOf(part.trace);
+  part.recorded = trace->is_recording();
+  part.partial = options.partial;
+  part.analysis = *std::move(analysis);
+  if (const std::string problem = WritePart(part, options.output); !problem.empty()) {
+    Refuse(problem);
+    return kBadInput;
   }
-  for (const ComparedVariable& variable : variables) {
-    for (const std::string& note : variable.notes) fmt::print("  {}: {}\n", variable.name, note);
-  }
-}
-
-Json ComparisonJson(const Trace& trace, const std::vector<Outcome>& outcomes) {
-  const std::vector<Opinion> opinions = OpinionsOf(outcomes);
-  Json variables = Json::array();
-  for (const ComparedVariable& variable : CompareOpinions(opinions)) {
-    Json lines = Json::object();
-    for (size_t i = 0; i < opinions.size(); ++i) lines[opinions[i].detector->name] = variable.lines[i];
-    variables.push_back({{"variable", variable.name}, {"lines", lines}, {"notes", variable.notes}});
-  }
-  return {{"trace", trace.name}, {"variables", variables}};
+  return kOk;
 }
 
 int RunAnalyze(const Options& options) {
   const std::vector<const DetectorInfo*> detectors = ChooseDetectors(options.detectors);
-  if (detectors.empty()) return kBadInput;
+  if (detectors.empty() || !AreConsistent(options)) return kBadInput;
+  if (!options.shard.empty()) return RunShard(options, *detectors.front());
 
   bool raced = false;
-  bool mismatched = false;
-  Json results = Json::array();
-  Json comparisons = Json::array();
+  bool failed = false;
+  Presenter presenter(options.show);
   for (const std::string& path : options.traces) {
-    const std::optional<Trace> trace = ReadTrace(path);
-    if (!trace) return kBadInput;
+    const std::optional<LoadedTrace> trace = LoadTrace(path, options.partial);
+    if (!trace || !Suits(*trace, options)) return kBadInput;
     std::vector<Outcome> outcomes;
     for (const DetectorInfo* detector : detectors) {
-      outcomes.push_back(Analyze(*trace, *detector, options.check));
+      std::optional<Analysis> analysis = Analyze(*trace, *detector, options, std::nullopt);
+      if (!analysis) return kBadInput;
+      outcomes.push_back(MakeOutcome(*trace, *detector, *std::move(analysis), options.show));
       const Outcome& outcome = outcomes.back();
       raced |= !outcome.reports.empty();
-      mismatched |= !outcome.mismatches.empty();
-      if (options.json) {
-        results.push_back(ToJson(*trace, outcome, options));
-      } else {
-        PrintText(*trace, outcome, options);
-      }
-      for (const Mismatch& mismatch : outcome.mismatches) {
-        fmt::print(stderr, "{}:{}: check failed: {}\n", trace->name, mismatch.line, mismatch.message);
-      }
+      failed |= outcome.has_failed(options.show);
+      presenter.Add(*trace, outcome);
     }
-    if (options.json) {
-      if (!OpinionsOf(outcomes).empty()) comparisons.push_back(ComparisonJson(*trace, outcomes));
-    } else {
-      PrintComparison(*trace, outcomes);
-    }
+    presenter.Compare(*trace, outcomes);
   }
-  if (options.json) {
-    Json document = {{"redflag", REDFLAG_VERSION}, {"results", results}};
-    if (!comparisons.empty()) document["comparisons"] = comparisons;
-    fmt::print("{}\n", document.dump(2, ' ', false, Json::error_handler_t::replace));
-  }
-  if (options.check) return mismatched ? kMismatch : kOk;
+  presenter.Finish();
+  if (options.show.check || options.show.verify) return failed ? kMismatch : kOk;
   return raced ? kRaces : kOk;
 }
 
@@ -263,11 +191,20 @@ Run AddAnalyze(CLI::App& app) {
   command->add_option("-d,--detector", options->detectors, "Detector to use; may be repeated; 'all' for every one")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  command->add_flag("--json", options->json, "One JSON document instead of text");
-  command->add_flag("--stats", options->stats, "Also show how often each rule of the detector applied");
-  command->add_flag("--check", options->check, "Hold the result against the expectations in the traces");
-  command->add_flag("-q,--quiet", options->quiet, "One summary line a trace instead of full reports");
-  command->add_option("--color", options->colour, "auto, always or never; NO_COLOR is respected")
+  command->add_flag("--json", options->show.json, "One JSON document instead of text");
+  command->add_flag("--stats", options->show.stats, "Also show how often each rule of the detector applied");
+  command->add_flag("--check", options->show.check, "Hold the result against the expectations in the traces");
+  command->add_flag("--verify", options->show.verify,
+                    "Hold the races of a recording against those that were told while it was made");
+  command->add_flag("-q,--quiet", options->show.quiet, "One summary line a trace instead of full reports");
+  command->add_option("-j,--jobs", options->jobs, "Threads to use; 0: as many as there are cores")
+      ->type_name("N")
+      ->check(CLI::Range(0u, 1024u))
+      ->capture_default_str();
+  command->add_flag("--partial", options->partial, "Of a recording that breaks off, analyze what is there");
+  command->add_option("--shard", options->shard, "Analyze one of N parts of memory")->type_name("I/N");
+  command->add_option("-o,--output", options->output, "With --shard: the file for `redflag merge`")->type_name("PART");
+  command->add_option("--color", options->show.colour, "auto, always or never; NO_COLOR is respected")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->type_name("WHEN")
       ->capture_default_str();

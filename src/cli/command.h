@@ -9,7 +9,7 @@ namespace redflag::cli {
 
 // Exit codes, the same for every command.
 inline constexpr int kOk = 0;
-inline constexpr int kMismatch = 1;    // --check: a detector did not do what the trace expects
+inline constexpr int kMismatch = 1;    // --check, --verify: a detector did not do what the trace expects
 inline constexpr int kNotWorking = 1;  // doctor: programs cannot be checked here
 inline constexpr int kBadInput = 2;    // command line, unreadable or malformed input
 inline constexpr int kRaces = 66;      // races were found (the code that ThreadSanitizer uses)
@@ -17,6 +17,7 @@ inline constexpr int kRaces = 66;      // races were found (the code that Thread
 using Run = std::function<int()>;
 
 Run AddAnalyze(CLI::App& app);
+Run AddMerge(CLI::App& app);
 Run AddList(CLI::App& app);
 Run AddCc(CLI::App& app);
 Run AddCxx(CLI::App& app);

@@ -10,18 +10,18 @@ namespace {
 // Files are smaller than that: data that is farther from where a module begins is not its own.
 constexpr uint64_t kMaxModule = uint64_t{1} << 32;
 
-std::optional<BlockInfo::Place> PlaceOf(wire::Place place) {
+std::optional<RacyBlock::Place> PlaceOf(wire::Place place) {
   switch (place) {
     case wire::Place::kHeap:
-      return BlockInfo::Place::kHeap;
+      return RacyBlock::Place::kHeap;
     case wire::Place::kStack:
-      return BlockInfo::Place::kStack;
+      return RacyBlock::Place::kStack;
     case wire::Place::kTls:
-      return BlockInfo::Place::kThreadLocal;
+      return RacyBlock::Place::kThreadLocal;
     case wire::Place::kGlobal:
-      return BlockInfo::Place::kGlobal;
+      return RacyBlock::Place::kGlobal;
     case wire::Place::kMapped:
-      return BlockInfo::Place::kMapped;
+      return RacyBlock::Place::kMapped;
     case wire::Place::kUnknown:
       break;
   }
@@ -102,7 +102,7 @@ AccessSite ReportBuilder::SiteOf(const RawAccess& access) {
 void ReportBuilder::FillPlace(const RaceMessage& race, RaceReport& report) {
   if (race.block) {
     if (const auto place = PlaceOf(race.block->place)) {
-      BlockInfo& block = report.block.emplace();
+      RacyBlock& block = report.block.emplace();
       block.place = *place;
       block.begin = Addr{race.block->begin};
       block.size = race.block->bytes;
@@ -114,7 +114,7 @@ void ReportBuilder::FillPlace(const RaceMessage& race, RaceReport& report) {
   if (!MayBeGlobal(race)) return;
   const std::optional<Datum> datum = FindDatum(race.address);
   if (!datum) return;
-  if (!report.block) report.block.emplace().place = BlockInfo::Place::kGlobal;
+  if (!report.block) report.block.emplace().place = RacyBlock::Place::kGlobal;
   report.block->module = datum->module;
   report.block->module_offset = datum->offset;
   if (!datum->variable) return;

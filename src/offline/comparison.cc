@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 
 namespace redflag {
@@ -11,10 +10,6 @@ namespace {
 
 std::string NameOf(const RaceReport& report) {
   return report.variable.empty() ? fmt::format("{:#x}", Raw(report.addr)) : report.variable;
-}
-
-bool IsPrecise(const DetectorInfo& detector) {
-  return std::strlen(detector.why_more) == 0 && std::strlen(detector.why_less) == 0;
 }
 
 void Explain(const std::vector<Opinion>& opinions, size_t measure, ComparedVariable& variable) {
@@ -40,7 +35,7 @@ std::vector<ComparedVariable> CompareOpinions(const std::vector<Opinion>& opinio
     }
   }
   const auto precise = std::find_if(opinions.begin(), opinions.end(),
-                                    [](const Opinion& opinion) { return IsPrecise(*opinion.detector); });
+                                    [](const Opinion& opinion) { return opinion.detector->is_precise(); });
   std::vector<ComparedVariable> variables;
   for (auto& [name, by_opinion] : lines) {
     ComparedVariable variable{.name = name, .lines = std::move(by_opinion), .notes = {}};

@@ -60,23 +60,23 @@ Json SiteJson(const AccessSite& site) {
   return json;
 }
 
-const char* PlaceName(BlockInfo::Place place) {
+const char* PlaceName(RacyBlock::Place place) {
   switch (place) {
-    case BlockInfo::Place::kHeap:
+    case RacyBlock::Place::kHeap:
       return "heap";
-    case BlockInfo::Place::kStack:
+    case RacyBlock::Place::kStack:
       return "stack";
-    case BlockInfo::Place::kThreadLocal:
+    case RacyBlock::Place::kThreadLocal:
       return "thread-local";
-    case BlockInfo::Place::kGlobal:
+    case RacyBlock::Place::kGlobal:
       return "global";
-    case BlockInfo::Place::kMapped:
+    case RacyBlock::Place::kMapped:
       return "mapped";
   }
   return "unknown";
 }
 
-Json BlockJson(const BlockInfo& block) {
+Json BlockJson(const RacyBlock& block) {
   Json json = {{"place", PlaceName(block.place)}};
   if (block.begin != Addr{}) json["address"] = fmt::format("{:#x}", Raw(block.begin));
   if (block.size != 0) json["size"] = block.size;

@@ -57,7 +57,7 @@ struct ThreadInfo {
 };
 
 // What the racy bytes belong to.
-struct BlockInfo {
+struct RacyBlock {
   enum class Place : uint8_t { kHeap, kStack, kThreadLocal, kGlobal, kMapped };
 
   Place place{};
@@ -85,7 +85,7 @@ struct RaceReport {
   uint64_t event = 0;  // in the trace
   std::string trace;   // its name
   uint32_t trace_line = 0;
-  std::optional<BlockInfo> block{};
+  std::optional<RacyBlock> block{};
   std::string command{};  // of a running program, in place of a trace
   uint32_t pid = 0;
   std::vector<std::string> notes{};  // what limits this report

@@ -84,27 +84,27 @@ class TextRenderer {
     if (!site.locks_known) Line("    other locks held: not known");
   }
 
-  void Block(const BlockInfo& block, const RaceReport& report) {
+  void Block(const RacyBlock& block, const RaceReport& report) {
     std::string size = block.size == 0 ? "" : fmt::format(" of {} byte{}", block.size, block.size == 1 ? "" : "s");
     if (block.begin != Addr{}) size += fmt::format(" at {:#x}", Raw(block.begin));
     const std::string thread = block.thread.empty() ? "" : " by thread " + Paint(kName, block.thread);
     switch (block.place) {
-      case BlockInfo::Place::kHeap:
+      case RacyBlock::Place::kHeap:
         Line("  the bytes are at offset {} of a{} heap block{}, allocated{}{}", report.addr - block.begin,
              block.freed ? " freed" : "", size, thread, At(" at", block.allocated_at));
         Below(block.allocated_at, "    ");
         return;
-      case BlockInfo::Place::kStack:
+      case RacyBlock::Place::kStack:
         Line("  the bytes are on the stack{}", block.thread.empty() ? "" : " of thread " + Paint(kName, block.thread));
         return;
-      case BlockInfo::Place::kThreadLocal:
+      case RacyBlock::Place::kThreadLocal:
         Line("  the bytes are thread-local{}", block.thread.empty() ? "" : ", of thread " + Paint(kName, block.thread));
         return;
-      case BlockInfo::Place::kGlobal:
+      case RacyBlock::Place::kGlobal:
         Line("  the bytes are global{}",
              block.module.empty() ? "" : fmt::format(", in the data of {}+{:#x}", block.module, block.module_offset));
         return;
-      case BlockInfo::Place::kMapped:
+      case RacyBlock::Place::kMapped:
         Line("  the bytes are in memory{} that was mapped{}{}", size, thread, At(" at", block.allocated_at));
         Below(block.allocated_at, "    ");
         return;

@@ -1,0 +1,92 @@
+#include "cli/traces.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "trace/text_reader.h"
+
+namespace redflag::cli {
+namespace {
+
+// Prints the error and returns nothing if the trace cannot be had.
+std::optional<Trace> ReadTrace(const std::string& path) {
+  const bool is_stdin = path == "-";
+  const std::string name = is_stdin ? "<stdin>" : path;
+  std::ifstream file;
+  if (!is_stdin) {
+    file.open(path, std::ios::binary);
+    if (file && file.peek() == std::char_traits<char>::eof() && file.bad()) file.setstate(std::ios::failbit);
+    if (!file && !file.eof()) {
+      fmt::print(stderr, "redflag: cannot read {}: {}\n", path, std::strerror(errno));
+      return std::nullopt;
+    }
+    file.clear();
+  }
+  TraceResult result = ReadTextTrace(is_stdin ? std::cin : file, name);
+  if (const auto* error = std::get_if<TraceError>(&result)) {
+    fmt::print(stderr, "{}", FormatError(*error, name));
+    return std::nullopt;
+  }
+  return std::get<Trace>(std::move(result));
+}
+
+std::optional<LoadedTrace> OfText(Trace trace) {
+  LoadedTrace loaded;
+  loaded.text = std::make_unique<Trace>(std::move(trace));
+  loaded.of_text = std::make_unique<TraceSource>(*loaded.text);
+  return loaded;
+}
+
+std::optional<LoadedTrace> Complain(const std::string& path, const std::string& what) {
+  fmt::print(stderr, "redflag: {}: {}\n", path, what);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<LoadedTrace> LoadTrace(const std::string& path, bool partial) {
+  if (path == "-" || !BinaryTrace::IsBinary(path)) {
+    std::optional<Trace> trace = ReadTrace(path);
+    if (!trace) return std::nullopt;
+    return OfText(*std::move(trace));
+  }
+  auto opened = BinaryTrace::Open(path, {.partial = partial});
+  if (const auto* error = std::get_if<std::string>(&opened)) return Complain(path, *error);
+  auto binary = std::get<std::unique_ptr<BinaryTrace>>(std::move(opened));
+  if (!binary->left_out().empty()) fmt::print(stderr, "redflag: {}: warning: {}\n", path, binary->left_out());
+  if (binary->has_names()) {
+    auto trace = binary->Load();
+    if (const auto* error = std::get_if<std::string>(&trace)) return Complain(path, *error);
+    return OfText(std::get<Trace>(std::move(trace)));
+  }
+  LoadedTrace loaded;
+  loaded.binary = std::move(binary);
+  return loaded;
+}
+
+std::string IdentityOf(const std::string& path) {
+  constexpr std::streamoff kLooked = 1 << 20;
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file.tellg();
+  if (!file || size < 0) return {};
+  uint64_t hash = 0xcbf29ce484222325;
+  std::vector<char> bytes(static_cast<size_t>(std::min(size, kLooked)));
+  for (const std::streamoff from : {std::streamoff{0}, size - static_cast<std::streamoff>(bytes.size())}) {
+    file.seekg(from);
+    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!file) return {};
+    for (const char byte : bytes) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
+  }
+  return fmt::format("{}:{:016x}", size, hash);
+}
+
+}  // namespace redflag::cli
