@@ -17,6 +17,7 @@ inline constexpr int kRaces = 66;      // races were found (the code that Thread
 using Run = std::function<int()>;
 
 Run AddAnalyze(CLI::App& app);
+Run AddConvert(CLI::App& app);
 Run AddList(CLI::App& app);
 Run AddCc(CLI::App& app);
 Run AddCxx(CLI::App& app);

@@ -47,6 +47,7 @@ int Main(int argc, char** argv) {
   add(AddCc);
   add(AddRun);
   add(AddAnalyze);
+  add(AddConvert);
   add(AddList);
   add(AddDoctor);
 #ifdef REDFLAG_COLLECT
