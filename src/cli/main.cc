@@ -49,6 +49,7 @@ int Main(int argc, char** argv) {
   add(AddRecord);
   add(AddAnalyze);
   add(AddMerge);
+  add(AddConvert);
   add(AddList);
   add(AddDoctor);
 #ifdef REDFLAG_COLLECT
