@@ -36,11 +36,11 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 CONFIGURATION = """\
 ClusterName=redflag
-# On loopback alone, whatever this machine's name is and whether it resolves.
+# All talk goes over loopback, whatever this machine's name is and whether it resolves. (NoInAddrAny would bind the daemons to the address
+# of that name, which may be none or another; as it is they hear the whole machine, and believe who has the key that the test makes.)
 SlurmctldHost=localhost(127.0.0.1)
 NodeName=localhost NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
 PartitionName=test Nodes=localhost Default=YES MaxTime=2 State=UP
-CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
 SlurmctldPort={controller_port}
 SlurmdPort={node_port}
 # Whoever runs the test, root or not.
@@ -140,7 +140,7 @@ class Slurm:
                     f"--pid-file={self.folder}/munge.pid", f"--seed-file={self.folder}/munge.seed", "--num-threads=2")
         self.wait_for("munged's socket", (self.folder / "munge.socket").exists)
         self.daemon("slurmctld", "-D", "-i", "-f", configuration)
-        self.daemon("slurmd", "-D", "-f", configuration)
+        self.daemon("slurmd", "-D", "-N", "localhost", "-f", configuration)
         self.wait_for("an idle node", lambda: "State=IDLE " in self.ask("scontrol", "-o", "show", "node", check=False))
 
     def daemon(self, program, *args):
