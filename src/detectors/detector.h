@@ -57,6 +57,7 @@
 //                                     Answers with the Stamp of the new one
 //   Revive(cell, bytes, stamp)        these bytes of the cell are in the lifetime that the stamp began
 //   Forget(cell)                      the engine drops the cell: give back what it owns
+//   Forget(cell, bytes)               if cells stand for granules: these bytes are as if never touched
 //   locksets()                        the table behind AccessRecord::locks
 //   arena()                           where its memory comes from; for statistics
 //
@@ -72,6 +73,7 @@
 //   kClaim                            what it says of the accesses that it reports. Those that take no order from locks
 //                                     are told of what threads wait for besides: signals of condition variables
 //   kRules                            one RuleInfo for each rule of its paper; Thread::counts is indexed by it
+//   IsEffort(rule)                    may be left out. The rule counts work that depends on what was asked of other addresses before
 #pragma once
 
 #include <concepts>
@@ -158,6 +160,7 @@ concept Detector = requires(D d, typename D::Thread t, typename D::Sync s, typen
   { d.OnLifetime(t, Addr{}, uint64_t{}, AccessOrigin{}, ContextId{}) } -> std::same_as<typename D::Stamp>;
   d.Revive(c, ByteMask{}, stamp);
   d.Forget(c);
+  requires D::kMap == Map::kObject || requires(ByteMask bytes) { d.Forget(c, bytes); };
   d.locksets().View(LocksetId{});
   { d.arena().in_use() } -> std::convertible_to<size_t>;
 };

@@ -126,6 +126,9 @@ class Goldilocks {
       {"lifetime", "[GL Fig.5 rule 8]"},
   };
 
+  // Counts of work, not of what was found: who asks first has most of it.
+  static constexpr bool IsEffort(size_t rule) { return rule >= kFirstStep && rule < kLock; }
+
   struct Thread : ThreadBase<Mem> {
     Thread(Goldilocks& d, Tid id)
         : ThreadBase<Mem>(d.arena_, d.locksets_, id), elements(d.arena_, d.ledger_, id, counts + kFirstStep) {}
@@ -324,6 +327,11 @@ class Goldilocks {
   }
 
   void Forget(Cell& cell) { cell.history.Forget(arena_, ledger_, kAllBytes); }
+  void Forget(Cell& cell, ByteMask bytes) {
+    ScopedLock guard(cell.lock);
+    cell.history.Forget(arena_, ledger_, bytes);
+    cell.racy = cell.racy & ~bytes;
+  }
 
   // ---- Reports and tests ----
 

@@ -181,6 +181,7 @@ class Lockset {
     cell.variables.Forget(arena_, bytes);
   }
   void Forget(Cell& cell) { cell.variables.Forget(arena_, kAllBytes); }
+  void Forget(Cell& cell, ByteMask bytes) { Revive(cell, bytes, Stamp{}); }
 
   // ---- Reports and tests ----
 

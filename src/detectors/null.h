@@ -68,6 +68,7 @@ class Null {
   }
   void Revive(Cell&, ByteMask, const Stamp&) {}
   void Forget(Cell&) {}
+  void Forget(Cell&, ByteMask) {}
 
   LocksetTable<Mem>& locksets() { return locksets_; }
   const Arena<Mem>& arena() const { return arena_; }

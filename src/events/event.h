@@ -94,7 +94,8 @@ enum class LockMode : uint8_t { kExclusive, kShared };
 // What else there is to say of an event.
 enum class EventFlag : uint8_t {
   kNone = 0,
-  kNotify = 1,    // kSignal, kWait: a condition variable's, which orders nothing for detectors that take their order from locks
+  kNotify =
+      1,  // kSignal, kWait: a condition variable's, which orders nothing for detectors that take their order from locks
   kReplaces = 2,  // kSignal: what the object carried before is gone
 };
 

@@ -42,7 +42,7 @@ struct RaceRecord {
   uint8_t reserved[3] = {};
   uint32_t earlier_count = 0;  // how many are stored
   uint32_t earlier_total = 0;  // how many were found; more than stored only beyond kMaxEarlier
-  uint32_t reserved2 = 0;
+  uint32_t part = 0;  // of the event, if it has several: a transaction's, say. For the order of records (offline)
   AccessRecord earlier[kMaxEarlier];
 
   // Starts a record of a race that this access completes; `mine` is the access as it will be shown.

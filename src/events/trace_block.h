@@ -40,7 +40,7 @@ struct BlockState {
 
   uint64_t stamp;
   uint64_t other_address;
-  uint32_t context;           // of the last access
+  uint32_t context;            // of the last access
   uint32_t follower[kPlaces];  // by context: which one came after it
   uint64_t address[kPlaces];   // by context: of the last access
 };
@@ -52,7 +52,8 @@ inline constexpr size_t kMaxRecord = 64;
 namespace block_detail {
 
 inline constexpr uint8_t kOther = 2, kContext = 3, kTypeMask = 3;
-inline constexpr uint8_t kHasAddress = 1 << 2, kHasSize = 1 << 3, kHasObject = 1 << 4, kHasStamp = 1 << 5, kHasPosition = 1 << 6;
+inline constexpr uint8_t kHasAddress = 1 << 2, kHasSize = 1 << 3, kHasObject = 1 << 4, kHasStamp = 1 << 5,
+                         kHasPosition = 1 << 6;
 inline constexpr uint8_t kSameContext = 1 << 6, kSameAddress = 1 << 7;
 inline constexpr int kSizeShift = 2;
 inline constexpr uint8_t kOtherSize = 5;
@@ -249,7 +250,8 @@ class BlockReader {
     if (end_ - at_ < 2) return Fault();
     const uint8_t kind = *at_++;
     const uint8_t details = *at_++;
-    if (kind >= kEventKindCount || (details & 7) > static_cast<uint8_t>(MemoryOrder::kSeqCst) || details >> 4 > 3) return Fault();
+    if (kind >= kEventKindCount || (details & 7) > static_cast<uint8_t>(MemoryOrder::kSeqCst) || details >> 4 > 3)
+      return Fault();
     event.kind = static_cast<EventKind>(kind);
     event.order = static_cast<MemoryOrder>(details & 7);
     event.mode = static_cast<LockMode>(details >> 3 & 1);
@@ -302,14 +304,14 @@ struct TraceShare {
   static constexpr uint64_t kMagic = 0x3165636172746672;  // "rftrace1"
 
   uint64_t magic;
-  uint32_t slots;                 // how many there is room for
-  uint32_t done;                  // 1: the program records no more
-  alignas(64) uint64_t stamp;     // the last one that was taken
-  alignas(64) uint64_t tickets;   // given to full slots so far
-  uint32_t used;                  // slots that were ever in use
-  uint32_t filled;                // futex: counts full slots
-  alignas(64) uint32_t emptied;   // futex: counts slots that became free; written by the host
-  uint32_t closed;                // futex, by the host: 1: the trace is whole and the host is done; 2: it could not be written
+  uint32_t slots;                // how many there is room for
+  uint32_t done;                 // 1: the program records no more
+  alignas(64) uint64_t stamp;    // the last one that was taken
+  alignas(64) uint64_t tickets;  // given to full slots so far
+  uint32_t used;                 // slots that were ever in use
+  uint32_t filled;               // futex: counts full slots
+  alignas(64) uint32_t emptied;  // futex: counts slots that became free; written by the host
+  uint32_t closed;  // futex, by the host: 1: the trace is whole and the host is done; 2: it could not be written
 };
 inline constexpr size_t kTraceShareBytes = 4096;
 static_assert(sizeof(TraceShare) <= kTraceShareBytes);

@@ -4,6 +4,9 @@
 // keeps one stamp, and a cell that comes into being later is revived from it. So memory follows what the
 // program touched and what is alive, not how much was ever allocated.
 //
+// Cells come in lines of 64 bytes of memory, lines in regions. Lines are dealt out to shards; of those that are another shard's it is known
+// whether they were touched, so that what a free finds untouched is the same in all shards.
+//
 // One thread, host side.
 #pragma once
 
@@ -19,6 +22,7 @@
 
 #include "base/ids.h"
 #include "events/access.h"
+#include "offline/shard.h"
 
 namespace redflag {
 
@@ -32,34 +36,39 @@ class CellMap {
   // longer told from a first use. Counted.
   static constexpr size_t kMaxFreedRanges = size_t{1} << 20;
 
-  explicit CellMap(D& detector) : detector_(detector) {}
+  explicit CellMap(D& detector, Shard shard = {}) : detector_(detector), shard_(shard) {}
   ~CellMap() {
-    for (auto& [number, page] : pages_) ForgetPage(*page);
+    for (auto& [number, region] : regions_) {
+      for (Line* const line : region->lines) Delete(line);
+    }
   }
   CellMap(const CellMap&) = delete;
   CellMap& operator=(const CellMap&) = delete;
 
-  Cell& At(Addr granule) { return PageOf(granule)[CellIndex(granule)]; }
+  // The granule must be this shard's.
+  Cell& At(Addr granule) { return (*LineOf(granule))[CellIndex(granule)]; }
 
-  // Calls visit(cell, bytes, object, object_size) for the cells that hold these bytes: one, and no object.
+  bool Owns(Addr granule) const { return shard_.Owns(Raw(granule) / kLineBytes); }
+
+  // Calls visit(cell, bytes, object, object_size) for the cells that hold these bytes: one, and no object; none, if they are another shard's.
   template <class Visitor>
-  void ForBytes(Addr granule, ByteMask bytes, Visitor visit) {
-    visit(At(granule), bytes, Addr{}, uint64_t{0});
+  [[gnu::always_inline]] void ForBytes(Addr granule, ByteMask bytes, Visitor visit) {
+    if (Line* const line = LineOf(granule)) visit((*line)[CellIndex(granule)], bytes, Addr{}, uint64_t{0});
   }
 
   // [addr, addr + size) begins a new lifetime.
   void Renew(Addr addr, uint64_t size, const Stamp& stamp, bool freed) {
-    SetRange(addr, size, stamp, freed);
-    ForEachPage(addr, size, [&](uint64_t number, Page& page) {
-      const Addr begin{number * kPageBytes};
-      if (begin >= addr && begin + kPageBytes <= addr + size) {
-        ForgetPage(page);
-        return true;
-      }
-      ForEachCell(page, begin, addr, size,
-                  [&](Cell& cell, Addr, ByteMask bytes) { detector_.Revive(cell, bytes, stamp); });
-      return false;
-    });
+    CutRange(addr, size);
+    PutRange(addr, Range{.end = addr + size, .stamp = stamp, .freed = freed});
+    LimitFreed();
+    DropLines(addr, size, [&](Cell& cell, Addr, ByteMask bytes) { detector_.Revive(cell, bytes, stamp); });
+  }
+
+  // [addr, addr + size) is as if never touched.
+  void Forget(Addr addr, uint64_t size) {
+    CutRange(addr, size);
+    LimitFreed();
+    DropLines(addr, size, [&](Cell& cell, Addr, ByteMask bytes) { detector_.Forget(cell, bytes); });
   }
 
   // Calls visit(cell, granule, bytes, granules) for everything in [addr, addr + size) of which something is
@@ -67,32 +76,37 @@ class CellMap {
   template <class Visitor>
   void Visit(Addr addr, uint64_t size, Visitor visit) {
     Addr untouched = addr;
-    std::vector<uint64_t> numbers;
-    ForEachPage(addr, size, [&](uint64_t number, Page&) {
-      numbers.push_back(number);
-      return false;
-    });
-    std::sort(numbers.begin(), numbers.end());
-    for (const uint64_t number : numbers) {
-      const Addr begin{number * kPageBytes};
-      if (begin > untouched) VisitUntouched(untouched, begin, visit);
-      ForEachCell(*pages_.at(number), begin, addr, size, [&](Cell& cell, Addr granule, ByteMask bytes) {
-        visit(cell, granule, bytes, uint64_t{1}, Addr{}, uint64_t{0});
+    for (const uint64_t number : RegionsIn(addr, size)) {
+      ForEachLine(number, *regions_.at(number), addr, size, [&](Addr begin, Line* line) {
+        if (begin > untouched) VisitUntouched(untouched, begin, visit);
+        ForEachCell(line, begin, addr, size, [&](Cell& cell, Addr granule, ByteMask bytes) {
+          visit(cell, granule, bytes, uint64_t{1}, Addr{}, uint64_t{0});
+        });
+        untouched = begin + kLineBytes;
+        return false;
       });
-      untouched = begin + kPageBytes;
     }
     if (untouched < addr + size) VisitUntouched(untouched, addr + size, visit);
   }
 
-  size_t MemoryInUse() const { return pages_.size() * sizeof(Page) + ranges_.size() * sizeof(Range); }
+  size_t MemoryInUse() const {
+    return lines_ * sizeof(Line) + regions_.size() * sizeof(Region) + ranges_.size() * sizeof(Range);
+  }
   uint64_t forgotten_ranges() const { return forgotten_ranges_; }
 
  private:
-  static constexpr uint64_t kPageCells = 64;
-  static constexpr uint64_t kPageBytes = kPageCells * kGranule;
-  static constexpr size_t kCacheSize = 256;
+  static constexpr uint64_t kLineCells = 8;
+  static constexpr uint64_t kLineBytes = kLineCells * kGranule;
+  static constexpr uint64_t kRegionLines = 512;
+  static constexpr uint64_t kRegionBytes = kRegionLines * kLineBytes;
+  static constexpr size_t kCacheSize = 1024;
 
-  using Page = std::array<Cell, kPageCells>;
+  using Line = std::array<Cell, kLineCells>;
+
+  struct Region {
+    uint64_t touched = 0;  // how many of its lines
+    std::array<Line*, kRegionLines> lines{};
+  };
 
   struct Range {
     Addr end{};
@@ -101,58 +115,122 @@ class CellMap {
     uint64_t serial = 0;
   };
 
-  static uint64_t NumberOf(Addr addr) { return Raw(addr) / kPageBytes; }
-  static size_t CellIndex(Addr granule) { return Raw(granule) / kGranule % kPageCells; }
+  static uint64_t RegionNumber(Addr addr) { return Raw(addr) / kRegionBytes; }
+  static size_t LineIndex(Addr addr) { return Raw(addr) / kLineBytes % kRegionLines; }
+  static size_t CellIndex(Addr granule) { return Raw(granule) / kGranule % kLineCells; }
 
-  Page& PageOf(Addr addr) {
-    const uint64_t number = NumberOf(addr);
-    auto& [cached_number, cached_page] = cache_[number % kCacheSize];
-    if (cached_page != nullptr && cached_number == number) return *cached_page;
-    std::unique_ptr<Page>& page = pages_[number];
-    if (page == nullptr) {
-      page = std::make_unique<Page>();
-      const Addr begin{number * kPageBytes};
-      ForEachRange(begin, begin + kPageBytes, [&](Addr from, Addr to, const Range& range) {
-        ForEachCell(*page, begin, from, to - from,
-                    [&](Cell& cell, Addr, ByteMask bytes) { detector_.Revive(cell, bytes, range.stamp); });
+  // Stands for a line that was touched and is another shard's.
+  static Line* Foreign() {
+    static Line line;
+    return &line;
+  }
+
+  struct Cached {
+    uint64_t number = UINT64_MAX;  // of no region
+    Region* region = nullptr;
+  };
+
+  // Null: another shard's.
+  [[gnu::always_inline]] Line* LineOf(Addr addr) {
+    const uint64_t number = RegionNumber(addr);
+    Cached& cached = cache_[number % kCacheSize];
+    if (cached.number != number) [[unlikely]]
+      FindRegion(number);
+    Line*& line = cached.region->lines[LineIndex(addr)];
+    if (line == nullptr) [[unlikely]]
+      NewLine(*cached.region, line, addr);
+    return line != Foreign() ? line : nullptr;
+  }
+
+  [[gnu::noinline]] void FindRegion(uint64_t number) {
+    std::unique_ptr<Region>& region = regions_[number];
+    if (region == nullptr) region = std::make_unique<Region>();
+    cache_[number % kCacheSize] = {.number = number, .region = region.get()};
+  }
+
+  [[gnu::noinline]] void NewLine(Region& region, Line*& line, Addr addr) {
+    ++region.touched;
+    if (!Owns(addr)) {
+      line = Foreign();
+      return;
+    }
+    line = new Line{};
+    ++lines_;
+    const Addr begin{Raw(addr) / kLineBytes * kLineBytes};
+    ForEachRange(begin, begin + kLineBytes, [&](Addr from, Addr to, const Range& range) {
+      ForEachCell(line, begin, from, to - from,
+                  [&](Cell& cell, Addr, ByteMask bytes) { detector_.Revive(cell, bytes, range.stamp); });
+    });
+  }
+
+  void Delete(Line* line) {
+    if (line == nullptr || line == Foreign()) return;
+    for (Cell& cell : *line) detector_.Forget(cell);
+    delete line;
+    --lines_;
+  }
+
+  // Lines that are wholly in the range are gone; `change` is called for the cells of the others.
+  template <class Change>
+  void DropLines(Addr addr, uint64_t size, Change change) {
+    for (const uint64_t number : RegionsIn(addr, size)) {
+      const auto region = regions_.find(number);
+      ForEachLine(number, *region->second, addr, size, [&](Addr begin, Line* line) {
+        if (begin < addr || begin + kLineBytes > addr + size) {
+          ForEachCell(line, begin, addr, size, change);
+          return false;
+        }
+        Delete(line);
+        return true;
       });
+      if (region->second->touched != 0) continue;
+      Cached& cached = cache_[number % kCacheSize];
+      if (cached.number == number) cached = {};
+      regions_.erase(region);
     }
-    cached_number = number;
-    cached_page = page.get();
-    return *page;
   }
 
-  // Calls visit(number, page) for the pages that touch the range, dropping those for which it returns true.
-  // Walks the range or the table, whichever is shorter.
-  template <class Visitor>
-  void ForEachPage(Addr addr, uint64_t size, Visitor visit) {
-    const uint64_t first = NumberOf(addr);
-    const uint64_t last = NumberOf(addr + (size - 1));
-    const auto handle = [&](auto it) {
-      if (!visit(it->first, *it->second)) return std::next(it);
-      auto& cached = cache_[it->first % kCacheSize];
-      if (cached.first == it->first) cached.second = nullptr;
-      return pages_.erase(it);
-    };
-    if (last - first < pages_.size()) {
+  // The regions that exist and touch the range, in order. Walks the range or the table, whichever is shorter.
+  const std::vector<uint64_t>& RegionsIn(Addr addr, uint64_t size) {
+    const uint64_t first = RegionNumber(addr);
+    const uint64_t last = RegionNumber(addr + (size - 1));
+    in_range_.clear();
+    if (last - first < regions_.size()) {
       for (uint64_t number = first; number <= last; ++number) {
-        if (auto it = pages_.find(number); it != pages_.end()) handle(it);
+        if (regions_.contains(number)) in_range_.push_back(number);
       }
-    } else {
-      for (auto it = pages_.begin(); it != pages_.end();) {
-        it = it->first >= first && it->first <= last ? handle(it) : std::next(it);
-      }
+      return in_range_;
+    }
+    for (const auto& [number, region] : regions_) {
+      if (number >= first && number <= last) in_range_.push_back(number);
+    }
+    std::sort(in_range_.begin(), in_range_.end());
+    return in_range_;
+  }
+
+  // Calls visit(begin, line) for the lines of the region that were touched and touch the range, dropping those for which it returns true.
+  template <class Visitor>
+  void ForEachLine(uint64_t number, Region& region, Addr addr, uint64_t size, Visitor visit) {
+    const Addr begin{number * kRegionBytes};
+    const size_t first = addr > begin ? LineIndex(addr) : 0;
+    const Addr last_byte = addr + (size - 1);
+    const size_t last = last_byte < begin + kRegionBytes ? LineIndex(last_byte) : kRegionLines - 1;
+    for (size_t i = first; i <= last; ++i) {
+      if (region.lines[i] == nullptr || !visit(begin + i * kLineBytes, region.lines[i])) continue;
+      region.lines[i] = nullptr;
+      --region.touched;
     }
   }
 
-  // The cells of one page that [addr, addr + size) touches.
+  // The cells of one line that [addr, addr + size) touches. None, if it is another shard's.
   template <class Visitor>
-  static void ForEachCell(Page& page, Addr begin, Addr addr, uint64_t size, Visitor visit) {
+  static void ForEachCell(Line* line, Addr begin, Addr addr, uint64_t size, Visitor visit) {
+    if (line == Foreign()) return;
     const Addr from = addr < begin ? begin : addr;
-    const Addr to = addr + size < begin + kPageBytes ? addr + size : begin + kPageBytes;
+    const Addr to = addr + size < begin + kLineBytes ? addr + size : begin + kLineBytes;
     for (Addr granule = GranuleOf(from); granule < to; granule = granule + kGranule) {
       const Addr first = granule < from ? from : granule;
-      visit(page[CellIndex(granule)], granule, MaskOf(first, to - first));
+      visit((*line)[CellIndex(granule)], granule, MaskOf(first, to - first));
     }
   }
 
@@ -187,7 +265,7 @@ class CellMap {
     });
   }
 
-  void SetRange(Addr addr, uint64_t size, const Stamp& stamp, bool freed) {
+  void CutRange(Addr addr, uint64_t size) {
     const Addr end = addr + size;
     auto it = ranges_.upper_bound(addr);
     if (it != ranges_.begin() && std::prev(it)->second.end > addr) --it;
@@ -198,7 +276,9 @@ class CellMap {
       if (old_begin < addr) PutRange(old_begin, Range{.end = addr, .stamp = old.stamp, .freed = old.freed});
       if (old.end > end) PutRange(end, Range{.end = old.end, .stamp = old.stamp, .freed = old.freed});
     }
-    PutRange(addr, Range{.end = end, .stamp = stamp, .freed = freed});
+  }
+
+  void LimitFreed() {
     while (freed_.size() > kMaxFreedRanges) {
       const auto [where, serial] = freed_.front();
       freed_.pop_front();
@@ -215,15 +295,14 @@ class CellMap {
     ranges_.insert_or_assign(begin, range);
   }
 
-  void ForgetPage(Page& page) {
-    for (Cell& cell : page) detector_.Forget(cell);
-  }
-
   D& detector_;
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
-  std::array<std::pair<uint64_t, Page*>, kCacheSize> cache_{};
+  const Shard shard_;
+  std::unordered_map<uint64_t, std::unique_ptr<Region>> regions_;  // by number
+  std::array<Cached, kCacheSize> cache_{};
   std::map<Addr, Range> ranges_;  // by first address; disjoint
   std::deque<std::pair<Addr, uint64_t>> freed_;
+  std::vector<uint64_t> in_range_;  // the latest answer of RegionsIn()
+  size_t lines_ = 0;                // that have cells
   uint64_t serial_ = 0;
   uint64_t forgotten_ranges_ = 0;
 };

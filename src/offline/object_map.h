@@ -1,6 +1,8 @@
 // ObjectMap: the offline shadow for detectors that keep one cell for each object (Map::kObject). An object is an
 // allocation or a declared variable; memory that belongs to none is an object of its own, granule by granule.
 //
+// All shards have the same objects; the engine asks for cells of those that begin in its part.
+//
 // One thread, host side. The interface is that of CellMap.
 #pragma once
 
@@ -11,6 +13,7 @@
 #include "base/ids.h"
 #include "clocks/commit_clocks.h"
 #include "events/access.h"
+#include "offline/shard.h"
 
 namespace redflag {
 
@@ -23,7 +26,7 @@ class ObjectMap {
   // A free is a write to the whole object; of a very large one only so many granules are looked at.
   static constexpr uint64_t kMaxFreedGranules = uint64_t{1} << 16;
 
-  explicit ObjectMap(D& detector) : detector_(detector) {}
+  explicit ObjectMap(D& detector, Shard = {}) : detector_(detector) {}
   ~ObjectMap() {
     for (auto& [begin, object] : objects_) detector_.Forget(object.cell);
   }
@@ -61,28 +64,26 @@ class ObjectMap {
 
   // [addr, addr + size) begins a new lifetime: it is one object now. What it cuts off from older objects stays theirs.
   void Renew(Addr addr, uint64_t size, const Stamp& stamp, bool) {
+    Forget(addr, size);
+    Object& object = objects_.emplace(addr, Object{.end = addr + size, .cell = {}}).first->second;
+    detector_.Revive(object.cell, kAllBytes, stamp);
+  }
+
+  // [addr, addr + size) is nobody's memory, and as if never touched.
+  void Forget(Addr addr, uint64_t size) {
     const Addr end = addr + size;
     for (auto it = Overlapping(addr, end); it != objects_.end() && it->first < end;) {
       const Addr old_begin = it->first;
       const Addr old_end = it->second.end;
-      if (old_begin < addr && old_end > end) break;  // a part of a larger object: see below
       if (old_begin < addr) {
         it->second.end = addr;
         ++it;
-        continue;
+      } else {
+        detector_.Forget(it->second.cell);
+        it = objects_.erase(it);
       }
-      detector_.Forget(it->second.cell);
-      it = objects_.erase(it);
       if (old_end > end) objects_.emplace(end, Object{.end = old_end, .cell = {}});
     }
-    if (auto outer = Overlapping(addr, end); outer != objects_.end()) {
-      // A custom allocator hands out a part of a block: the block falls into three objects.
-      const Addr old_end = outer->second.end;
-      outer->second.end = addr;
-      objects_.emplace(end, Object{.end = old_end, .cell = {}});
-    }
-    Object& object = objects_.emplace(addr, Object{.end = end, .cell = {}}).first->second;
-    detector_.Revive(object.cell, kAllBytes, stamp);
   }
 
   // Calls visit(cell, granule, bytes, 1, object, object_size) for the granules of [addr, addr + size).

@@ -54,6 +54,7 @@ TraceChecker::Verdict TraceChecker::Apply(const Event& event, Thread& thread) {
     case EventKind::kExpectRace:
     case EventKind::kPublish:
     case EventKind::kUnpublish:
+    case EventKind::kForget:
       return CheckBytes(event);
     case EventKind::kAtomicLoad:
     case EventKind::kAtomicStore:
@@ -83,6 +84,7 @@ TraceChecker::Verdict TraceChecker::Apply(const Event& event, Thread& thread) {
       thread = Thread{.ended = true};
       return std::nullopt;
     case EventKind::kThreadName:
+    case EventKind::kTold:
       return std::nullopt;
     case EventKind::kTxRead:
     case EventKind::kTxWrite:

@@ -49,6 +49,7 @@ constexpr Verb kVerbs[] = {
     {"publish", Shape::kMemory, EventKind::kPublish},
     {"unpublish", Shape::kMemory, EventKind::kUnpublish},
     {"new-memory", Shape::kMemory, EventKind::kNewMemory},
+    {"forget", Shape::kMemory, EventKind::kForget},
     {"pure-hb", Shape::kSync, EventKind::kPureHbMutex},
     {"lock-create", Shape::kSync, EventKind::kLockCreate},
     {"lock-destroy", Shape::kSync, EventKind::kLockDestroy},

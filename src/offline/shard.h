@@ -1,0 +1,38 @@
+// Shard: a part of memory. Engines that look at one trace as its shards each do all of the synchronization, and see the accesses to their own
+// part of memory only; what they find, put together in the order of RaceRecord::part, is what one engine finds alone.
+//
+// That is so because a detector decides about an access from its cell and from what synchronization has made of its threads and objects.
+// What else detectors keep, in the order of src/detectors/list.def:
+//   hb, hybrid  nothing. The tables of sets of locks grow by what is asked of them: a LocksetId is a shard's own, the set behind it is not.
+//               Offline, times, slots and entries of a cell are not limited; hybrid's limit is one of each byte.
+//   goldilocks  the list of events and who owns what so far, shared by all addresses. Evaluating it sooner or later gives the same answer; how
+//               much work the answer was depends on who asked before. So races are the same, and the rules that count work
+//               (D::IsEffort()) are not: shards together may have more or less of it than one engine.
+//   fast        who touched a line of 64 bytes first: no unit of memory is smaller than that.
+//   racetrack   cells of objects. All shards keep the same objects, each looks at those that begin in its part. Sets of threads are interned,
+//               never limited.
+//   lockset     nothing.
+//   null        nothing.
+// Limits of the engine: stamps of freed memory (CellMap::kMaxFreedRanges) are the same in all shards; ObjectMap::kMaxFreedGranules is one of
+// each free.
+#pragma once
+
+#include <cstdint>
+
+#include "base/hash_map.h"
+
+namespace redflag {
+
+struct Shard {
+  uint32_t index = 0;
+  uint32_t count = 1;
+
+  // It counts what all of them do.
+  bool IsFirst() const { return index == 0; }
+
+  bool Owns(uint64_t unit) const {
+    return count == 1 || static_cast<uint32_t>((HashKey(unit) >> 32) * count >> 32) == index;
+  }
+};
+
+}  // namespace redflag
