@@ -209,7 +209,7 @@ def trace():
     lines += [f"main fork {worker} @main.cc:{number + 10}" for number, worker in enumerate(workers)]
     for number, size in enumerate(sizes):
         one, other = chosen.sample(workers, 2)
-        width = min(size, 8)
+        width = min(size, chosen.choice((8, 4096)))  # those of 4096 bytes meet in every shard
         begin = chosen.randrange(0, size - width + 1)
         for worker in (one, other):
             bare = number % 97 == 50 and worker == other
