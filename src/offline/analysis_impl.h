@@ -3,50 +3,134 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "offline/analysis.h"
+#include "offline/race_keeper.h"
 #include "offline/replay.h"
+#include "offline/verifier.h"
 
 namespace redflag {
 
 // With the locks of the trace, in the order of the set.
 template <class D>
-void NoteLockset(Replay<D>& replay, LocksetId id, std::vector<std::vector<HeldLock>>& locksets) {
-  if (locksets.size() <= Raw(id)) locksets.resize(Raw(id) + 1);
-  if (!locksets[Raw(id)].empty()) return;
+std::vector<HeldLock> LocksIn(Replay<D>& replay, LocksetId id) {
+  std::vector<HeldLock> locks;
   for (const HeldLock held : replay.detector().locksets().View(id)) {
-    locksets[Raw(id)].push_back(MakeHeldLock(replay.OriginalLock(LockOf(held)), ModeOf(held)));
+    locks.push_back(MakeHeldLock(replay.OriginalLock(LockOf(held)), ModeOf(held)));
   }
+  return locks;
 }
 
 template <class D>
-Analysis AnalyzeWith(const Trace& trace, const Progress& progress) {
-  constexpr uint64_t kProgressStep = uint64_t{1} << 20;
-  Replay<D> replay(trace.initial_threads);
-  for (const NamedRange& range : trace.ranges) {
-    if (range.first_event == 0) replay.DeclareVariable(range.addr, range.size);
-  }
-  for (uint64_t i = 0; i < trace.events.size(); ++i) {
-    replay.Step(trace.events[i], i);
-    if (progress && i % kProgressStep == 0) progress(i);
-  }
-  Analysis analysis{.detector = D::kName,
-                    .races = std::move(replay.races()),
-                    .locksets = {},
-                    .rules = {},
-                    .events = trace.events.size(),
-                    .memory = replay.MemoryInUse()};
-  for (const RaceRecord& race : analysis.races) {
-    NoteLockset(replay, race.access.locks, analysis.locksets);
-    for (uint32_t i = 0; i < race.earlier_count; ++i) {
-      NoteLockset(replay, race.earlier[i].locks, analysis.locksets);
+void NoteLockset(Replay<D>& replay, LocksetId id, std::vector<std::vector<HeldLock>>& locksets) {
+  if (locksets.size() <= Raw(id)) locksets.resize(Raw(id) + 1);
+  if (locksets[Raw(id)].empty()) locksets[Raw(id)] = LocksIn(replay, id);
+}
+
+// Feeds the events to the engine, and what is found to those who keep or compare it.
+template <class D>
+class Analyzer {
+ public:
+  Analyzer(const EventSource& source, const AnalysisOptions& options)
+      : options_(options),
+        source_(source),
+        replay_(std::vector<Tid>(source.initial_threads().begin(), source.initial_threads().end()),
+                {.shard = options.shard, .recorded = options.recorded}) {
+    if (options.verify) verifier_.emplace(options.shard);
+    if (const auto* text = dynamic_cast<const TraceSource*>(&source)) {
+      for (const NamedRange& range : text->trace().ranges) {
+        if (range.first_event == 0) replay_.DeclareVariable(range.addr, range.size);
+      }
     }
   }
-  const auto counts = replay.TotalCounts();
-  for (size_t i = 0; i < counts.size(); ++i) {
-    analysis.rules.push_back(RuleCount{D::kRules[i].name, D::kRules[i].tag, counts[i]});
+
+  Analysis Run() {
+    const std::unique_ptr<EventStream> stream = source_.Open();
+    uint64_t index = 0;
+    for (std::span<const Event> events = stream->Next(); !events.empty(); events = stream->Next()) {
+      while (!events.empty()) {
+        const size_t count = std::min(events.size(), kProgressStep);
+        Feed(events.first(count), index);
+        index += count;
+        events = events.subspan(count);
+        if (options_.progress) options_.progress(count);
+      }
+    }
+    return Result(*stream, index);
   }
-  return analysis;
+
+ private:
+  static constexpr size_t kProgressStep = size_t{1} << 20;
+
+  void Feed(std::span<const Event> events, uint64_t index) {
+    if (!options_.recorded) {
+      for (const Event& event : events) replay_.Step(event, index++);
+      return;
+    }
+    for (const Event& event : events) {
+      if (verifier_) verifier_->OnEvent(event, index);
+      replay_.Step(event, index++);
+      if (!replay_.races().empty()) [[unlikely]]
+        TakeRaces(event);
+      if (event.kind > EventKind::kWrite) keeper_.Note(event);
+    }
+  }
+
+  void TakeRaces(const Event& event) {
+    for (const RaceRecord& race : replay_.races()) {
+      keeper_.Keep(race, event);
+      if (verifier_) verifier_->OnRace(race);
+    }
+    replay_.races().clear();
+  }
+
+  Analysis Result(EventStream& stream, uint64_t events) {
+    Analysis analysis;
+    analysis.detector = D::kName;
+    analysis.events = events;
+    analysis.memory = replay_.MemoryInUse();
+    analysis.error = stream.error();
+    if (verifier_) analysis.verification = verifier_->Finish();
+    if (options_.recorded) {
+      keeper_.Finish(stream.contexts(), [&](LocksetId id) { return LocksIn(replay_, id); }, analysis);
+    } else {
+      analysis.races = std::move(replay_.races());
+      analysis.races_found = analysis.races.size();
+    }
+    for (const RaceRecord& race : analysis.races) {
+      NoteLockset(replay_, race.access.locks, analysis.locksets);
+      for (uint32_t i = 0; i < race.earlier_count; ++i) {
+        NoteLockset(replay_, race.earlier[i].locks, analysis.locksets);
+      }
+    }
+    const auto counts = replay_.TotalCounts();
+    for (size_t i = 0; i < counts.size(); ++i) {
+      analysis.rules.push_back(
+          RuleCount{.name = D::kRules[i].name, .tag = D::kRules[i].tag, .count = counts[i], .is_effort = IsEffort(i)});
+    }
+    return analysis;
+  }
+
+  static bool IsEffort(size_t rule) {
+    if constexpr (requires { D::IsEffort(rule); }) return D::IsEffort(rule);
+    return false;
+  }
+
+  const AnalysisOptions& options_;
+  const EventSource& source_;
+  Replay<D> replay_;
+  RaceKeeper keeper_;
+  std::optional<Verifier> verifier_;
+};
+
+template <class D>
+Analysis AnalyzeWith(const EventSource& source, const AnalysisOptions& options) {
+  return std::make_unique<Analyzer<D>>(source, options)->Run();
 }
 
 template <class D>
@@ -57,7 +141,8 @@ DetectorInfo MakeDetectorInfo() {
                       .why_less = D::kWhyLess,
                       .reports = D::kReports,
                       .claim = D::kClaim,
-                      .analyze = AnalyzeWith<D>};
+                      .by_object = D::kMap == Map::kObject,
+                      .run = AnalyzeWith<D>};
 }
 
 }  // namespace redflag

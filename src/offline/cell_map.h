@@ -48,7 +48,7 @@ class CellMap {
   // The granule must be this shard's.
   Cell& At(Addr granule) { return (*LineOf(granule))[CellIndex(granule)]; }
 
-  bool Owns(Addr granule) const { return shard_.Owns(Raw(granule) / kLineBytes); }
+  bool Owns(Addr granule) const { return shard_.Owns(granule); }
 
   // Calls visit(cell, bytes, object, object_size) for the cells that hold these bytes: one, and no object; none, if they are another shard's.
   template <class Visitor>
@@ -97,6 +97,7 @@ class CellMap {
  private:
   static constexpr uint64_t kLineCells = 8;
   static constexpr uint64_t kLineBytes = kLineCells * kGranule;
+  static_assert(kLineBytes == kShardBytes);
   static constexpr uint64_t kRegionLines = 512;
   static constexpr uint64_t kRegionBytes = kRegionLines * kLineBytes;
   static constexpr size_t kCacheSize = 1024;

@@ -364,7 +364,7 @@ class Replay {
   bool OwnsObject(Addr object) {
     if constexpr (D::kMap != Map::kObject) return true;
     ++part_;
-    return options_.shard.Owns(Raw(object));
+    return options_.shard.OwnsObject(object);
   }
 
   [[gnu::always_inline]] void AccessCell(ThreadState& thread, Cell& cell, const Access& access) {

@@ -20,8 +20,12 @@
 #include <cstdint>
 
 #include "base/hash_map.h"
+#include "base/ids.h"
 
 namespace redflag {
+
+// The unit in which memory is dealt out, for detectors that keep a cell for each granule.
+inline constexpr uint64_t kShardBytes = 64;
 
 struct Shard {
   uint32_t index = 0;
@@ -30,7 +34,9 @@ struct Shard {
   // It counts what all of them do.
   bool IsFirst() const { return index == 0; }
 
-  bool Owns(uint64_t unit) const {
+  bool Owns(Addr addr) const { return OwnsUnit(Raw(addr) / kShardBytes); }
+  bool OwnsObject(Addr begin) const { return OwnsUnit(Raw(begin)); }
+  bool OwnsUnit(uint64_t unit) const {
     return count == 1 || static_cast<uint32_t>((HashKey(unit) >> 32) * count >> 32) == index;
   }
 };

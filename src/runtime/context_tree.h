@@ -16,21 +16,9 @@
 #include "base/hash_map.h"
 #include "base/ids.h"
 #include "clocks/packed_access.h"
+#include "events/place.h"
 
 namespace redflag::rt {
-
-// What is in the upper bits of a place: what an access was beside its address and kind, so that reports know; or what a node is.
-enum class PlaceFlag : uint64_t {
-  kNone = 0,
-  kVptr = uint64_t{1} << 56,
-  kAlloc = uint64_t{2} << 56,
-  kFree = uint64_t{3} << 56,
-  kUnder = uint64_t{4} << 56,
-  kHeld = uint64_t{5} << 56,
-  kMixed = uint64_t{6} << 56,
-};
-inline constexpr uint64_t kPlaceMask = (uint64_t{1} << 56) - 1;
-constexpr PlaceFlag FlagOf(uint64_t place) { return static_cast<PlaceFlag>(place & ~kPlaceMask); }
 
 class ContextTree {
  public:

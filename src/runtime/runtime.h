@@ -26,13 +26,6 @@
 
 namespace redflag::rt {
 
-// An access that was labelled with a kind of object (abi_external.cc), by number from 1.
-inline constexpr uint32_t kMaxTags = 200;
-inline constexpr uint64_t PlaceWithTag(uint64_t place, uint32_t tag) { return place | uint64_t{tag + 15} << 56; }
-inline constexpr uint32_t TagOfPlace(uint64_t place) {
-  return place >> 56 > 15 ? static_cast<uint32_t>(place >> 56) - 15 : 0;
-}
-
 // What is kept of a thread for reports, also after its end.
 struct ThreadInfo {
   Tid creator = kNoThread;

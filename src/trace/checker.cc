@@ -38,6 +38,7 @@ std::optional<uint64_t> TraceChecker::AllocatedBy(Addr addr) const {
 
 TraceChecker::Verdict TraceChecker::Check(const Event& event) {
   if (Raw(event.kind) >= kEventKindCount) return Bad(Operand::kVerb, "unknown event kind {}", Raw(event.kind));
+  if (!FlagFits(event)) return Bad(Operand::kVerb, "an event of this kind cannot have the flag {}", Raw(event.flag));
   if (auto problem = CheckActs(event)) return problem;
   Thread& thread = threads_.find(event.thread)->second;
   if (auto problem = CheckBusy(event, thread)) return problem;
@@ -56,6 +57,10 @@ TraceChecker::Verdict TraceChecker::Apply(const Event& event, Thread& thread) {
     case EventKind::kUnpublish:
     case EventKind::kForget:
       return CheckBytes(event);
+    case EventKind::kTold:
+      if (event.size - 1 < 255) return std::nullopt;
+      return Bad(Operand::kMemory, "a race is told on some of the 8 bytes of a granule: a mask from 1 to 255, not {}",
+                 event.size);
     case EventKind::kAtomicLoad:
     case EventKind::kAtomicStore:
     case EventKind::kAtomicRmw:
@@ -70,7 +75,7 @@ TraceChecker::Verdict TraceChecker::Apply(const Event& event, Thread& thread) {
     case EventKind::kSignal:
     case EventKind::kWait:
       if (auto problem = CheckClass(event, ObjectClass::kSignal)) return problem;
-      classes_.emplace(event.sync(), ObjectClass::kSignal);
+      Use(event, ObjectClass::kSignal);
       return std::nullopt;
     case EventKind::kBarrierArrive:
       return ApplyArrive(event, thread);
@@ -84,7 +89,6 @@ TraceChecker::Verdict TraceChecker::Apply(const Event& event, Thread& thread) {
       thread = Thread{.ended = true};
       return std::nullopt;
     case EventKind::kThreadName:
-    case EventKind::kTold:
       return std::nullopt;
     case EventKind::kTxRead:
     case EventKind::kTxWrite:
@@ -132,7 +136,7 @@ TraceChecker::Verdict TraceChecker::Apply(const Event& event, Thread& thread) {
       return std::nullopt;
     case EventKind::kPureHbMutex:
       if (auto problem = CheckClass(event, ObjectClass::kLock)) return problem;
-      classes_.emplace(event.sync(), ObjectClass::kLock);
+      Use(event, ObjectClass::kLock);
       return std::nullopt;
     case EventKind::kLockCreate:
       return ApplyLockCreate(event);
@@ -217,10 +221,25 @@ TraceChecker::Verdict TraceChecker::CheckOrder(const Event& event) const {
 TraceChecker::Verdict TraceChecker::CheckClass(const Event& event, ObjectClass object_class) const {
   static constexpr std::string_view kClassNames[] = {"lock", "signal", "barrier"};
   if (event.sync() == kNoSync) return Bad(Operand::kObject, "the event names no object");
-  auto found = classes_.find(event.sync());
-  if (found == classes_.end() || found->second == object_class) return std::nullopt;
-  return Bad(Operand::kObject, "{} has been used as a {}, it cannot be a {}", NameOf(event.sync(), "object"),
-             kClassNames[Raw(found->second)], kClassNames[Raw(object_class)]);
+  if (object_class == ObjectClass::kBarrier && event.addr != Addr{}) {
+    return Bad(Operand::kObject, "{} shares no address with atomics: barriers cannot", NameOf(event.sync(), "barrier"));
+  }
+  auto found = objects_.find(event.sync());
+  if (found == objects_.end()) return std::nullopt;
+  const Object& object = found->second;
+  if (object.object_class != object_class && !object.destroyed) {
+    return Bad(Operand::kObject, "{} has been used as a {}, it cannot be a {}", NameOf(event.sync(), "object"),
+               kClassNames[Raw(object.object_class)], kClassNames[Raw(object_class)]);
+  }
+  if (object.addr != event.addr) {
+    return Bad(Operand::kObject, "{} was at address {:#x}, it cannot be at {:#x}", NameOf(event.sync(), "object"),
+               Raw(object.addr), Raw(event.addr));
+  }
+  return std::nullopt;
+}
+
+void TraceChecker::Use(const Event& event, ObjectClass object_class) {
+  objects_[event.sync()] = Object{.object_class = object_class, .addr = event.addr};
 }
 
 TraceChecker::Verdict TraceChecker::ApplyLock(const Event& event, Thread& thread) {
@@ -251,7 +270,7 @@ TraceChecker::Verdict TraceChecker::ApplyLock(const Event& event, Thread& thread
     return Bad(Operand::kObject, "thread {} holds {} locks, the most that is allowed", NameOf(event.thread),
                kMaxHeldLocks);
   }
-  classes_.emplace(event.sync(), ObjectClass::kLock);
+  Use(event, ObjectClass::kLock);
   Lock& lock = locks_[event.sync()];
   lock.mode = event.mode;
   lock.holders.emplace(event.thread, 1);
@@ -294,7 +313,7 @@ TraceChecker::Verdict TraceChecker::ApplyLockCreate(const Event& event) {
     }
     locks_.erase(found);
   }
-  classes_.emplace(event.sync(), ObjectClass::kLock);
+  Use(event, ObjectClass::kLock);
   return std::nullopt;
 }
 
@@ -304,7 +323,8 @@ TraceChecker::Verdict TraceChecker::ApplyLockDestroy(const Event& event) {
     return Bad(Operand::kObject, "{} cannot be destroyed: it is {}", NameOf(event.sync(), "lock"),
                HolderOf(found->second));
   }
-  classes_.erase(event.sync());
+  Use(event, ObjectClass::kLock);
+  objects_[event.sync()].destroyed = true;
   return std::nullopt;
 }
 
@@ -319,7 +339,7 @@ TraceChecker::Verdict TraceChecker::ApplyArrive(const Event& event, Thread& thre
     return Bad(Operand::kObject, "{} has {} parties, not {}", NameOf(event.sync(), "barrier"), found->second.parties,
                event.size);
   }
-  classes_.emplace(event.sync(), ObjectClass::kBarrier);
+  Use(event, ObjectClass::kBarrier);
   Barrier& barrier = barriers_[event.sync()];
   barrier.parties = event.size;
   thread.in_barrier = true;

@@ -17,6 +17,7 @@
 // - A transaction is one or more kTxRead/kTxWrite and a kTxCommit, with no other event of that thread between.
 // - Allocations do not overlap live ones and are freed as they were allocated. kNewMemory is a custom allocator at
 //   work: it lies wholly inside a live allocation, which it carves up, or wholly outside all. Accesses may go anywhere.
+// - An object that shares an address with atomics is always named with that address; barriers have none.
 // - Function exits and the ends of ignored regions have a beginning. Memory orders fit their operation.
 //
 // One thread at a time. A checker that was given a Trace for its names must not outlive it.
@@ -33,6 +34,13 @@
 #include "trace/trace.h"
 
 namespace redflag {
+
+// Is the flag one that an event of this kind can have?
+constexpr bool FlagFits(const Event& event) {
+  if (event.flag == EventFlag::kNone) return true;
+  if (event.kind == EventKind::kSignal) return event.flag == EventFlag::kNotify || event.flag == EventFlag::kReplaces;
+  return event.kind == EventKind::kWait && event.flag == EventFlag::kNotify;
+}
 
 class TraceChecker {
  public:
@@ -69,6 +77,11 @@ class TraceChecker {
 
  private:
   enum class ObjectClass : uint8_t { kLock, kSignal, kBarrier };
+  struct Object {
+    ObjectClass object_class = ObjectClass::kLock;
+    Addr addr{};             // 0: none
+    bool destroyed = false;  // it may come back as something else, at the same place
+  };
 
   struct Thread {
     bool ended = false;
@@ -103,6 +116,7 @@ class TraceChecker {
   Verdict CheckBytes(const Event& event) const;
   Verdict CheckOrder(const Event& event) const;
   Verdict CheckClass(const Event& event, ObjectClass object_class) const;
+  void Use(const Event& event, ObjectClass object_class);  // after CheckClass
   Verdict ApplyLock(const Event& event, Thread& thread);
   Verdict ApplyUnlock(const Event& event, Thread& thread);
   Verdict ApplyLockCreate(const Event& event);
@@ -127,7 +141,7 @@ class TraceChecker {
   uint64_t accepted_ = 0;
   std::map<Tid, Thread> threads_;  // created and not joined
   IntervalSet joined_;             // numbers of joined threads, never used again
-  std::map<SyncId, ObjectClass> classes_;
+  std::map<SyncId, Object> objects_;
   std::map<SyncId, Lock> locks_;  // those that are held
   std::map<SyncId, Barrier> barriers_;
   std::map<Addr, Allocation> allocations_;  // live, disjoint

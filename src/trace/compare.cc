@@ -48,7 +48,8 @@ bool SamePosition(const Trace& a, PositionId in_a, const Trace& b, PositionId in
 }
 
 bool SameEvent(const Trace& a, const Event& x, const Trace& b, const Event& y) {
-  return std::tie(x.kind, x.order, x.mode, x.addr, x.size) == std::tie(y.kind, y.order, y.mode, y.addr, y.size) &&
+  return std::tie(x.kind, x.order, x.mode, x.flag, x.addr, x.size) ==
+             std::tie(y.kind, y.order, y.mode, y.flag, y.addr, y.size) &&
          TextOf(a.threads, Raw(x.thread)) == TextOf(b.threads, Raw(y.thread)) && ObjectOf(a, x) == ObjectOf(b, y) &&
          SamePosition(a, x.position, b, y.position);
 }

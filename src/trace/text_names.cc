@@ -27,7 +27,8 @@ Symbol::Meaning MeaningOf(SyncKind kind) {
 
 std::string_view Describe(Symbol::Meaning meaning) {
   static constexpr std::string_view kDescriptions[] = {
-      "a variable", "an allocated block", "a lock", "a signal", "a condition variable", "a semaphore", "a barrier"};
+      "a variable",           "an allocated block", "a lock",    "a signal",
+      "a condition variable", "a semaphore",        "a barrier", "an object"};
   return kDescriptions[Raw(meaning)];
 }
 
@@ -55,6 +56,7 @@ SyncId TextNames::FindSync(const Token& token, SyncKind kind) {
   Symbol::Meaning meaning = MeaningOf(kind);
   Symbol* symbol = Find(token.text);
   if (symbol == nullptr) symbol = &Declare(token, Symbol{.meaning = meaning});
+  if (symbol->meaning == Symbol::Meaning::kObject && kind != SyncKind::kBarrier) symbol->meaning = meaning;
   if (symbol->meaning != meaning) {
     WrongMeaning(token, *symbol, fmt::format("used as {}", Describe(meaning)));
   }

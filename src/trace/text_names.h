@@ -22,11 +22,11 @@
 namespace redflag {
 
 struct Symbol {
-  enum class Meaning : uint8_t { kVariable, kBlock, kLock, kSignal, kCondition, kSemaphore, kBarrier };
+  enum class Meaning : uint8_t { kVariable, kBlock, kLock, kSignal, kCondition, kSemaphore, kBarrier, kObject };
   Meaning meaning;
   uint32_t line = 0;  // of the first use
 
-  // Variables and blocks.
+  // Variables and blocks; objects that share an address with atomics. 0: not such an object.
   Addr addr{};
   uint64_t size = 0;
   uint64_t reserved = 0;         // bytes from addr on that a block may be allocated in again
@@ -57,7 +57,7 @@ class TextNames {
   // Known as memory from the next event on.
   void AddRange(std::string_view name, Addr addr, uint64_t size);
 
-  // The object of that kind and name, which comes into being if need be.
+  // The object of that kind and name, which comes into being if need be. One that was declared as `object` becomes one of that kind.
   SyncId FindSync(const Token& token, SyncKind kind);
   [[noreturn]] static void WrongMeaning(const Token& token, const Symbol& symbol, std::string_view wanted);
 

@@ -47,8 +47,10 @@ class Reader {
   void ReadThreads(const Token& first);
   void ReadVar();
   void ReadBarrier();
+  void ReadObject();
   void ReadEvent(const Token& thread);
   void ReadOperands(const Verb& verb, Tid thread);
+  Event OnSync(const Verb& verb, Tid thread, const Token& name);
   void ReadCommit(Tid thread);
   void ReadAlloc(Tid thread);
   void ReadFree(Tid thread);
@@ -107,6 +109,8 @@ void Reader::ReadLine() {
     ReadVar();
   } else if (first.text == "barrier") {
     ReadBarrier();
+  } else if (first.text == "object") {
+    ReadObject();
   } else {
     ReadEvent(first);
   }
@@ -164,6 +168,18 @@ void Reader::ReadBarrier() {
   names_.Declare(name, Symbol{.meaning = Symbol::Meaning::kBarrier, .parties = parties});
 }
 
+void Reader::ReadObject() {
+  Token name = ExpectName("an object's name");
+  CountDeclaration(name);
+  Token at = Expect("'at'");
+  if (at.text != "at") Fail(at.offset, "expected 'at', not {}", Shown(at.text));
+  size_t offset = cursor_.Peek().offset;
+  Addr addr = ReadPlace(1);
+  if (addr == Addr{}) Fail(offset, "no object is at address 0");
+  ExpectEnd();
+  names_.Declare(name, Symbol{.meaning = Symbol::Meaning::kObject, .addr = addr});
+}
+
 void Reader::CountDeclaration(const Token& token) {
   if (++declarations_ > limits_.max_declarations) {
     Fail(token.offset, "more than {} names are declared", limits_.max_declarations);
@@ -215,8 +231,17 @@ void Reader::ReadOperands(const Verb& verb, Tid thread) {
       return emit(Event::OnThread(verb.kind, thread, order), offset, order_offset);
     }
     case Shape::kSync: {
-      SyncId sync = names_.FindSync(ExpectName("a name"), verb.sync);
-      return emit(Event::OnObject(verb.kind, thread, Raw(sync), verb.mode), offset, offset);
+      Event event = OnSync(verb, thread, ExpectName("a name"));
+      event.flag = verb.flag;
+      return emit(event, offset, offset);
+    }
+    case Shape::kTold: {
+      Token place = Expect("an address");
+      std::optional<uint64_t> addr = ParseNumber(place.text);
+      if (!addr) Fail(place.offset, "expected an address, not {}", Shown(place.text));
+      offset = cursor_.Peek().offset;
+      return emit(Event::OnMemory(verb.kind, thread, Addr{*addr}, ExpectNumber("a mask of bytes", 1, 255)), offset,
+                  offset);
     }
     case Shape::kBarrier: {
       Token name = ExpectName("a barrier's name");
@@ -229,7 +254,7 @@ void Reader::ReadOperands(const Verb& verb, Tid thread) {
       return emit(event, offset, offset);
     }
     case Shape::kCondvarWait: {
-      SyncId condition = names_.FindSync(ExpectName("a condition variable's name"), verb.sync);
+      Event event = OnSync(verb, thread, ExpectName("a condition variable's name"));
       Token lock = ExpectName("a lock's name");
       const Symbol* symbol = names_.Find(lock.text);
       if (symbol != nullptr && symbol->meaning != Symbol::Meaning::kLock) {
@@ -238,7 +263,7 @@ void Reader::ReadOperands(const Verb& verb, Tid thread) {
       if (symbol == nullptr || !checker_.Holds(thread, symbol->sync)) {
         Fail(lock.offset, "lock {} is not held by '{}'", Shown(lock.text), trace_.threads[Raw(thread)]);
       }
-      return emit(Event::OnObject(verb.kind, thread, Raw(condition)), offset, offset);
+      return emit(event, offset, offset);
     }
     case Shape::kFork: {
       Token name = ExpectName("a thread's name");
@@ -277,6 +302,12 @@ void Reader::ReadOperands(const Verb& verb, Tid thread) {
       return emit(Event::OnThread(kind, thread), offset, offset);
     }
   }
+}
+
+Event Reader::OnSync(const Verb& verb, Tid thread, const Token& name) {
+  Event event = Event::OnObject(verb.kind, thread, Raw(names_.FindSync(name, verb.sync)), verb.mode);
+  event.addr = names_.Find(name.text)->addr;
+  return event;
 }
 
 void Reader::ReadCas(Tid thread) {

@@ -24,6 +24,9 @@ constexpr Verb kVerbs[] = {
     {"rdunlock", Shape::kSync, EventKind::kUnlock, LockMode::kShared},
     {"signal", Shape::kSync, EventKind::kSignal, LockMode::kExclusive, SyncKind::kSignal},
     {"wait", Shape::kSync, EventKind::kWait, LockMode::kExclusive, SyncKind::kSignal},
+    {"signal-store", Shape::kSync, EventKind::kSignal, LockMode::kExclusive, SyncKind::kSignal, EventFlag::kReplaces},
+    {"weak-signal", Shape::kSync, EventKind::kSignal, LockMode::kExclusive, SyncKind::kSignal, EventFlag::kNotify},
+    {"weak-wait", Shape::kSync, EventKind::kWait, LockMode::kExclusive, SyncKind::kSignal, EventFlag::kNotify},
     {"notify", Shape::kSync, EventKind::kSignal, LockMode::kExclusive, SyncKind::kCondition},
     {"wake", Shape::kSync, EventKind::kWait, LockMode::kExclusive, SyncKind::kCondition},
     {"condvar-wait", Shape::kCondvarWait, EventKind::kWait, LockMode::kExclusive, SyncKind::kCondition},
@@ -50,6 +53,7 @@ constexpr Verb kVerbs[] = {
     {"unpublish", Shape::kMemory, EventKind::kUnpublish},
     {"new-memory", Shape::kMemory, EventKind::kNewMemory},
     {"forget", Shape::kMemory, EventKind::kForget},
+    {"told", Shape::kTold, EventKind::kTold},
     {"pure-hb", Shape::kSync, EventKind::kPureHbMutex},
     {"lock-create", Shape::kSync, EventKind::kLockCreate},
     {"lock-destroy", Shape::kSync, EventKind::kLockDestroy},
@@ -61,7 +65,7 @@ constexpr auto kVerbWords = [] {
   return words;
 }();
 
-constexpr std::string_view kDeclarationWords[] = {"threads", "var", "barrier"};
+constexpr std::string_view kDeclarationWords[] = {"threads", "var", "barrier", "object"};
 
 constexpr std::string_view kOrderWords[] = {"relaxed", "acquire", "release", "acq_rel", "seq_cst", "consume"};
 
@@ -100,13 +104,15 @@ const Verb* FindVerb(std::string_view word) {
   return found == kByWord->end() ? nullptr : found->second;
 }
 
-const Verb& VerbFor(EventKind kind, LockMode mode, SyncKind sync) {
+const Verb& VerbFor(const Event& event, SyncKind sync) {
+  EventKind kind = event.kind;
   if (kind == EventKind::kIgnoreReadsEnd) kind = EventKind::kIgnoreReadsBegin;
   if (kind == EventKind::kIgnoreWritesEnd) kind = EventKind::kIgnoreWritesBegin;
   bool by_mode = kind == EventKind::kLock || kind == EventKind::kUnlock;
   bool by_sync = kind == EventKind::kSignal || kind == EventKind::kWait;
   return *std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const Verb& verb) {
-    return verb.kind == kind && (!by_mode || verb.mode == mode) && (!by_sync || verb.sync == sync);
+    if (verb.kind != kind || (by_mode && verb.mode != event.mode)) return false;
+    return !by_sync || (verb.flag == event.flag && (event.flag != EventFlag::kNone || verb.sync == sync));
   });
 }
 

@@ -21,6 +21,7 @@ enum class Shape : uint8_t {
   kCas,          // X ORDER ORDER ok|fail
   kFence,        // ORDER
   kSync,         // M
+  kTold,         // 0xADDRESS MASK
   kBarrier,      // B
   kCondvarWait,  // CV M
   kFork,         // T
@@ -39,6 +40,7 @@ struct Verb {
   EventKind kind;  // the one at the beginning, for kRegion
   LockMode mode = LockMode::kExclusive;
   SyncKind sync = SyncKind::kLock;
+  EventFlag flag = EventFlag::kNone;
 };
 
 // The words that begin a declaration; no thread has such a name.
@@ -47,8 +49,8 @@ std::span<const std::string_view> DeclarationWords();
 std::span<const std::string_view> VerbWords();
 const Verb* FindVerb(std::string_view word);
 
-// The verb that writes an event. `sync` is the kind of its object and counts for kSignal and kWait only.
-const Verb& VerbFor(EventKind kind, LockMode mode, SyncKind sync);
+// The verb that writes an event. `sync` is the kind of its object and counts for kSignal and kWait without a flag only.
+const Verb& VerbFor(const Event& event, SyncKind sync);
 
 // The kind that ends the region which `begin` begins.
 EventKind RegionEnd(EventKind begin);

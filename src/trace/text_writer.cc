@@ -102,7 +102,7 @@ class Writer {
   void PlanRanges();
   void WriteThreads();
   void WriteRanges(uint64_t event);
-  void WriteBarrier(const Event& event);
+  void WriteObject(const Event& event);
   size_t WriteTransaction(uint64_t first);
   void WriteEvent(uint64_t index);
   void EndLine(std::string line, uint64_t event);
@@ -131,7 +131,7 @@ class Writer {
   size_t next_range_ = 0;
   std::vector<const Expectation*> expectations_;  // in the order of writing
   size_t next_expectation_ = 0;
-  std::set<SyncId> declared_barriers_;
+  std::set<SyncId> declared_objects_;
   uint64_t no_commit_before_ = 0;  // no transaction that begins before this event fits on a line
 };
 
@@ -249,15 +249,20 @@ size_t Writer::WriteTransaction(uint64_t first) {
 
 void Writer::WriteEvent(uint64_t index) {
   const Event& event = trace_.events[index];
-  if (event.kind == EventKind::kBarrierArrive || event.kind == EventKind::kBarrierLeave) WriteBarrier(event);
-  const Verb& verb = VerbFor(event.kind, event.mode, KindOf(event));
+  const Verb& verb = VerbFor(event, KindOf(event));
+  if (verb.shape == Shape::kBarrier || (verb.shape == Shape::kSync && event.addr != Addr{})) WriteObject(event);
   std::string line = fmt::format("{} {}", ThreadName(event.thread), verb.word);
   EndLine(line + Operands(verb, index), index);
 }
 
-void Writer::WriteBarrier(const Event& event) {
-  if (!declared_barriers_.insert(event.sync()).second) return;
-  out_ << fmt::format("barrier {} {}\n", SyncName(event), event.size);
+// Declares it, if it needs that and was not yet.
+void Writer::WriteObject(const Event& event) {
+  if (!declared_objects_.insert(event.sync()).second) return;
+  if (event.addr == Addr{}) {
+    out_ << fmt::format("barrier {} {}\n", SyncName(event), event.size);
+  } else {
+    out_ << fmt::format("object {} at {:#x}\n", SyncName(event), Raw(event.addr));
+  }
 }
 
 void Writer::EndLine(std::string line, uint64_t event) {
@@ -294,6 +299,8 @@ std::string Writer::Operands(const Verb& verb, uint64_t index) {
     case Shape::kBarrier:
     case Shape::kCondvarWait:
       return ' ' + SyncName(event);
+    case Shape::kTold:
+      return fmt::format(" {:#x} {:#x}", Raw(event.addr), event.size);
     case Shape::kFork:
     case Shape::kJoin:
       return ' ' + ThreadName(event.child());
