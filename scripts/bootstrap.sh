@@ -47,6 +47,8 @@ autoconf                  tests/cli: a configure script run with Redflag
 automake                  tests/cli: the same
 zsh                       tests/cli: completions
 fish                      tests/cli: completions
+slurm-wlm                 tests/slow: sharded analysis as a job array
+munge                     tests/slow: the same, what Slurm's daemons know each other by
 groff-base                man page check
 man-db                    reading the man page
 END
@@ -98,3 +100,13 @@ echo "bootstrap: installing ${missing[*]}"
 export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get update -qq
 "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+
+# The tests start daemons of their own. Those that these packages bring, and may have started, are not for them.
+for service in slurmctld slurmd munge; do
+  [[ " ${missing[*]} " == *" munge "* ]] || break  # they were here before, and somebody may want them
+  if [[ -d /run/systemd/system ]]; then
+    "${as_root[@]}" systemctl disable --quiet --now "$service" || true
+  elif [[ -x /etc/init.d/$service ]]; then
+    "${as_root[@]}" "/etc/init.d/$service" stop >/dev/null 2>&1 || true
+  fi
+done
