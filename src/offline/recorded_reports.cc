@@ -117,6 +117,7 @@ class Reporter {
   void On(const RaceMessage&) {}
   void On(const CountersMessage&) {}
   void On(const NoteMessage&) {}
+  void On(const DetectorMessage&) {}
   void On(const EndMessage&) {}
 
   void AddFork(uint32_t id, const RecordedFork& fork) {

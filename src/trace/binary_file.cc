@@ -94,7 +94,7 @@ std::variant<std::unique_ptr<BinaryWriter>, std::string> BinaryWriter::Create(in
 
 bool BinaryWriter::AddEvents(Tid thread, uint64_t first_stamp, uint64_t last_stamp, uint32_t events,
                              std::span<const std::byte> records) {
-  BlockInfo info{.type = BlockType::kEvents, .thread = thread, .events = events};
+  FileBlock info{.type = BlockType::kEvents, .thread = thread, .events = events};
   info.first_stamp = first_stamp;
   info.last_stamp = last_stamp;
   return Add(info, records);
@@ -105,7 +105,7 @@ bool BinaryWriter::AddMessage(std::span<const std::byte> message) {
 }
 
 bool BinaryWriter::AddCheckpoint(uint64_t stamp) {
-  BlockInfo info{.type = BlockType::kCheckpoint};
+  FileBlock info{.type = BlockType::kCheckpoint};
   info.last_stamp = stamp;
   return Add(info, {});
 }
@@ -120,7 +120,7 @@ bool BinaryWriter::Finish(const std::string& ending) {
   return true;
 }
 
-bool BinaryWriter::Add(BlockInfo info, std::span<const std::byte> payload) {
+bool BinaryWriter::Add(FileBlock info, std::span<const std::byte> payload) {
   if (!error_.empty()) return false;
   if (finished_) {
     error_ = "the trace is finished: nothing can be added";
@@ -238,7 +238,7 @@ bool BinaryFile::ReadAt(uint64_t offset, std::span<std::byte> to) const {
   return true;
 }
 
-std::string BinaryFile::ReadHeader(uint64_t offset, uint64_t number, BlockInfo& info) const {
+std::string BinaryFile::ReadHeader(uint64_t offset, uint64_t number, FileBlock& info) const {
   if (offset == size_) return "the file ends without the block that ends a trace";
   if (size_ - offset < kBlockHeaderBytes) return "the file ends in the header of a block";
   std::array<std::byte, kBlockHeaderBytes> header{};
@@ -248,7 +248,7 @@ std::string BinaryFile::ReadHeader(uint64_t offset, uint64_t number, BlockInfo& 
   if (Fetch<uint64_t>(at + field::kHeaderChecksum) != ChecksumOf(std::span(header).first(field::kHeaderChecksum))) {
     return "the header of a block does not have its checksum";
   }
-  info = BlockInfo{};
+  info = FileBlock{};
   info.type = BlockType{Fetch<uint8_t>(at + field::kType)};
   info.compression = Compression{Fetch<uint8_t>(at + field::kCompression)};
   info.thread = Tid{Fetch<uint32_t>(at + field::kThread)};
@@ -282,7 +282,7 @@ std::string BinaryFile::ReadHeader(uint64_t offset, uint64_t number, BlockInfo& 
   return {};
 }
 
-std::string BinaryFile::ReadStored(const BlockInfo& info, std::vector<std::byte>& to) const {
+std::string BinaryFile::ReadStored(const FileBlock& info, std::vector<std::byte>& to) const {
   to.resize(info.stored_bytes);
   if (!ReadAt(info.offset + kBlockHeaderBytes, to)) return fmt::format("cannot be read: {}", std::strerror(errno));
   if (ChecksumOf(to) != info.checksum) return "the block does not have its checksum";
@@ -311,7 +311,7 @@ struct BlockDecoder::Decompressor {
 BlockDecoder::BlockDecoder() : decompressor_(std::make_unique<Decompressor>()) {}
 BlockDecoder::~BlockDecoder() = default;
 
-std::string BlockDecoder::Read(const BinaryFile& file, const BlockInfo& info, std::vector<std::byte>& to) {
+std::string BlockDecoder::Read(const BinaryFile& file, const FileBlock& info, std::vector<std::byte>& to) {
   if (info.compression == Compression::kNone) return file.ReadStored(info, to);
   std::string problem = file.ReadStored(info, stored_);
   if (!problem.empty()) return problem;

@@ -31,7 +31,7 @@ enum class BlockType : uint8_t { kEvents = 1, kMessage = 2, kCheckpoint = 3, kNa
 enum class Compression : uint8_t { kNone = 0, kZstd = 1 };
 
 // What the header of a block says.
-struct BlockInfo {
+struct FileBlock {
   BlockType type = BlockType::kEvents;
   Compression compression = Compression::kNone;
   Tid thread{};               // kEvents
@@ -72,7 +72,7 @@ class BinaryWriter {
   struct Compressor;
 
   explicit BinaryWriter(int fd);
-  bool Add(BlockInfo info, std::span<const std::byte> payload);
+  bool Add(FileBlock info, std::span<const std::byte> payload);
   bool Write(size_t bytes);
 
   int fd_;
@@ -99,10 +99,10 @@ class BinaryFile {
   uint64_t size() const { return size_; }
 
   // The header of the block at `offset`, the one with this number in the file, and is there room for its payload? Empty: all is well.
-  std::string ReadHeader(uint64_t offset, uint64_t number, BlockInfo& info) const;
+  std::string ReadHeader(uint64_t offset, uint64_t number, FileBlock& info) const;
 
   // The payload as it is in the file, after its checksum has been checked. Empty: all is well.
-  std::string ReadStored(const BlockInfo& info, std::vector<std::byte>& to) const;
+  std::string ReadStored(const FileBlock& info, std::vector<std::byte>& to) const;
 
  private:
   BinaryFile(int fd, uint64_t size) : fd_(fd), size_(size) {}
@@ -120,7 +120,7 @@ class BlockDecoder {
   ~BlockDecoder();
 
   // `to` gets the payload as it was before compression. Empty: all is well.
-  std::string Read(const BinaryFile& file, const BlockInfo& info, std::vector<std::byte>& to);
+  std::string Read(const BinaryFile& file, const FileBlock& info, std::vector<std::byte>& to);
 
  private:
   struct Decompressor;

@@ -16,7 +16,7 @@ struct BinaryTrace::Parts {
   std::string path;
   std::unique_ptr<BinaryFile> file;
   std::vector<ThreadBlocks> threads;  // by number
-  std::vector<BlockInfo> names;
+  std::vector<FileBlock> names;
   std::vector<std::vector<std::byte>> messages;
   std::string ending;
   std::string left_out;
@@ -36,7 +36,7 @@ struct BinaryTrace::Parts {
   };
 
   Scan ReadBlocks(bool read_all);
-  std::string Take(const BlockInfo& block, BlockDecoder& decoder, bool read_all);
+  std::string Take(const FileBlock& block, BlockDecoder& decoder, bool read_all);
   std::string TakeNames();
   void SetBounds();
   std::string Complain(const Scan& scan) const;
@@ -48,14 +48,20 @@ BinaryTrace::Parts::Scan BinaryTrace::Parts::ReadBlocks(bool read_all) {
   BlockDecoder decoder;
   std::map<Tid, size_t> places;
   while (!scan.ended) {
-    BlockInfo block;
+    FileBlock block;
     scan.problem = file->ReadHeader(scan.offset, scan.blocks, block);
     if (scan.problem.empty()) scan.problem = Take(block, decoder, read_all);
     if (!scan.problem.empty()) return scan;
     if (block.type == BlockType::kEvents) {
       const auto [place, is_new] = places.emplace(block.thread, threads.size());
       if (is_new) threads.push_back({.thread = block.thread, .blocks = {}});
-      threads[place->second].blocks.push_back(block);
+      std::vector<FileBlock>& blocks = threads[place->second].blocks;
+      // One that was copied while it was being filled, and is here again with what came since.
+      if (!blocks.empty() && block.first_stamp != 0 && blocks.back().first_stamp == block.first_stamp) {
+        events -= blocks.back().events;
+        blocks.pop_back();
+      }
+      blocks.push_back(block);
       events += block.events;
     }
     scan.ended = block.type == BlockType::kEnd;
@@ -66,7 +72,7 @@ BinaryTrace::Parts::Scan BinaryTrace::Parts::ReadBlocks(bool read_all) {
   return scan;
 }
 
-std::string BinaryTrace::Parts::Take(const BlockInfo& block, BlockDecoder& decoder, bool read_all) {
+std::string BinaryTrace::Parts::Take(const FileBlock& block, BlockDecoder& decoder, bool read_all) {
   std::vector<std::byte> payload;
   if (block.type != BlockType::kEvents || read_all) {
     if (std::string problem = decoder.Read(*file, block, payload); !problem.empty()) return problem;
@@ -134,7 +140,7 @@ void BinaryTrace::Parts::SetBounds() {
   // A small file must not make a large table. Numbers are given out one by one, so there are gaps, but no large ones.
   uint64_t bytes = 0;
   for (const ThreadBlocks& thread : threads) {
-    for (const BlockInfo& block : thread.blocks) bytes += block.raw_bytes;
+    for (const FileBlock& block : thread.blocks) bytes += block.raw_bytes;
   }
   bounds.contexts = static_cast<uint32_t>(std::min<uint64_t>(kMaxContext, 65536 + 16 * bytes));
 }
@@ -169,6 +175,8 @@ std::variant<std::unique_ptr<BinaryTrace>, std::string> BinaryTrace::Open(const 
                              : fmt::format("; and events after the last checkpoint, at stamp {}", parts->checkpoint);
     }
   }
+  // Of threads that were still running, something may be missing that comes before what others have.
+  if (parts->checkpoint != 0) parts->horizon = parts->checkpoint;
   if (std::string problem = parts->TakeNames(); !problem.empty()) return problem;
   parts->SetBounds();
   std::ranges::sort(parts->threads, {}, &ThreadBlocks::thread);

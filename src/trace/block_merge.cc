@@ -210,7 +210,7 @@ void BlockMerge::OpenThread(Cursor& cursor) {
 }
 
 bool BlockMerge::LoadBlock(Cursor& cursor) {
-  const BlockInfo& block = cursor.of->blocks[cursor.block];
+  const FileBlock& block = cursor.of->blocks[cursor.block];
   if (std::string problem = decoder_.Read(*input_.file, block, cursor.records); !problem.empty()) {
     Fail(cursor, problem);
     return false;
@@ -223,7 +223,7 @@ bool BlockMerge::LoadBlock(Cursor& cursor) {
 
 // At the end of a block. False: a fault, or the thread has no more.
 bool BlockMerge::NextBlock(Cursor& cursor) {
-  const BlockInfo& block = cursor.of->blocks[cursor.block];
+  const FileBlock& block = cursor.of->blocks[cursor.block];
   if (!cursor.reader->ok()) {
     Fail(cursor, "the block has bytes that are no event");
     return false;

@@ -26,7 +26,7 @@ namespace redflag {
 // Where the events of one thread are, in order.
 struct ThreadBlocks {
   Tid thread{};
-  std::vector<BlockInfo> blocks;
+  std::vector<FileBlock> blocks;
 };
 
 // Numbers in events are smaller than these.

@@ -55,10 +55,10 @@ TEST_F(BinaryFileTest, BlocksComeBackAsTheyWereAdded) {
   const BinaryFile& file = *std::get<std::unique_ptr<BinaryFile>>(opened);
   BlockDecoder decoder;
   uint64_t offset = kFileHeaderBytes;
-  std::vector<BlockInfo> blocks;
+  std::vector<FileBlock> blocks;
   std::vector<std::string> payloads;
   while (offset < file.size()) {
-    BlockInfo block;
+    FileBlock block;
     ASSERT_EQ(file.ReadHeader(offset, blocks.size(), block), "");
     std::vector<std::byte> payload;
     ASSERT_EQ(decoder.Read(file, block, payload), "");
