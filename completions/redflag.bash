@@ -14,7 +14,7 @@ _redflag_words() {
 
 _redflag() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' at i
-  local commands='c++ cc run analyze list doctor symbolize help'
+  local commands='c++ cc run analyze merge list doctor symbolize help'
   COMPREPLY=()
 
   # `--color=auto` arrives as three words.
@@ -36,7 +36,7 @@ _redflag() {
     help) _redflag_words "$commands -h --help --help-all"; return ;;
     list) _redflag_words '-h --help --help-all'; return ;;
     symbolize) _redflag_words '--exact -h --help --help-all'; return ;;
-    run | analyze | doctor) ;;
+    run | analyze | merge | doctor) ;;
     *) return ;;  # c++ and cc: the compiler's options, unknown here; bash offers files
   esac
 

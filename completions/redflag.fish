@@ -20,6 +20,7 @@ complete -c redflag -n __fish_use_subcommand -a c++ -d 'Compile and link C++ for
 complete -c redflag -n __fish_use_subcommand -a cc -d 'Compile and link C likewise'
 complete -c redflag -n __fish_use_subcommand -a run -d 'Run a program and report its races'
 complete -c redflag -n __fish_use_subcommand -a analyze -d 'Find the races of recorded runs'
+complete -c redflag -n __fish_use_subcommand -a merge -d 'Put the parts of an analysis together'
 complete -c redflag -n __fish_use_subcommand -a list -d 'List the detectors'
 complete -c redflag -n __fish_use_subcommand -a doctor -d 'Say what works on this machine, and why not'
 complete -c redflag -n __fish_use_subcommand -a symbolize -d 'Put names and source lines into logs'
@@ -40,6 +41,17 @@ complete -c redflag -n '__redflag_is analyze' -s d -l detector -x -a '(__redflag
 complete -c redflag -n '__redflag_is analyze' -l json -d 'One JSON document instead of text'
 complete -c redflag -n '__redflag_is analyze' -l stats -d 'Also show how often each rule applied'
 complete -c redflag -n '__redflag_is analyze' -l check -d 'Hold the result against the expectations'
+complete -c redflag -n '__redflag_is analyze' -l verify -d 'Hold races against those told while it was recorded'
+complete -c redflag -n '__redflag_is analyze' -s j -l jobs -x -d 'Threads to use; 0: all cores'
+complete -c redflag -n '__redflag_is analyze' -l partial -d 'Analyze what is there of a recording that breaks off'
+complete -c redflag -n '__redflag_is analyze' -l shard -x -d 'One of N parts of memory: I/N'
+complete -c redflag -n '__redflag_is analyze' -s o -l output -r -d 'With --shard: the file to write'
+complete -c redflag -n '__redflag_is merge' -F
+complete -c redflag -n '__redflag_is merge' -l trace -r -d 'Where the trace is now'
+complete -c redflag -n '__redflag_is merge' -l json -d 'One JSON document instead of text'
+complete -c redflag -n '__redflag_is merge' -l stats -d 'Also show how often each rule applied'
+complete -c redflag -n '__redflag_is merge' -s q -l quiet -d 'One summary line'
+complete -c redflag -n '__redflag_is merge' -l color -x -a 'auto always never' -d 'Colours'
 complete -c redflag -n '__redflag_is analyze' -s q -l quiet -d 'One summary line a trace'
 complete -c redflag -n '__redflag_is analyze' -l color -x -a 'auto always never' -d 'Colours'
 
@@ -48,4 +60,4 @@ complete -c redflag -n '__redflag_is doctor' -l color -x -a 'auto always never' 
 
 complete -c redflag -n '__redflag_is symbolize' -l exact -d 'Look up the offsets themselves'
 
-complete -c redflag -n '__redflag_is help' -a 'c++ cc run analyze list doctor symbolize help'
+complete -c redflag -n '__redflag_is help' -a 'c++ cc run analyze merge list doctor symbolize help'
