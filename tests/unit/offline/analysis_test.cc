@@ -60,7 +60,7 @@ class FakeRecording : public EventSource {
   std::string name_ = "fake";
 };
 
-Analysis Run(const EventSource& source, const char* detector = "hb", Shard shard = {}, bool verify = false) {
+Analysis Analyzed(const EventSource& source, const char* detector = "hb", Shard shard = {}, bool verify = false) {
   AnalysisOptions options;
   options.recorded = true;
   options.shard = shard;
@@ -74,7 +74,7 @@ TEST(RecordedAnalysisTest, ThreadsThatNobodyForkedRaceWithOthers) {
   const uint32_t theirs = recording.Context(0x402000, mine);
   recording.Access(0, EventKind::kWrite, 0x1000, mine);
   recording.Access(7, EventKind::kRead, 0x1000, theirs);
-  const Analysis analysis = Run(recording);
+  const Analysis analysis = Analyzed(recording);
   ASSERT_EQ(analysis.races.size(), 1u);
   EXPECT_EQ(analysis.races[0].access.context, ContextId{theirs});
   EXPECT_EQ(analysis.races[0].earlier[0].context, ContextId{mine});
@@ -109,7 +109,7 @@ TEST(RecordedAnalysisTest, ALockAtAnAddressIsOneWithTheAtomicThere) {
   Event& wait = recording.Add(Event::OnObject(EventKind::kWait, Tid{1}, 3), here);
   wait.addr = Addr{0x2000};
   recording.Access(1, EventKind::kWrite, 0x1000, here);
-  EXPECT_TRUE(Run(recording).races.empty());
+  EXPECT_TRUE(Analyzed(recording).races.empty());
 }
 
 TEST(RecordedAnalysisTest, ForgottenBytesDoNotRace) {
@@ -119,7 +119,7 @@ TEST(RecordedAnalysisTest, ForgottenBytesDoNotRace) {
   recording.Add(Event::OnMemory(EventKind::kForget, Tid{0}, Addr{0x1000}, 4096), here);
   recording.Access(1, EventKind::kWrite, 0x1000, here);
   for (const DetectorInfo& detector : Detectors()) {
-    EXPECT_TRUE(Run(recording, detector.name).races.empty()) << detector.name;
+    EXPECT_TRUE(Analyzed(recording, detector.name).races.empty()) << detector.name;
   }
 }
 
@@ -135,7 +135,7 @@ TEST(RecordedAnalysisTest, LocksOfEarlierAccessesAreInTheOrderOfTheirChain) {
   recording.Lock(0, EventKind::kLock, 4, 0xa0, take_a);
   recording.Access(0, EventKind::kWrite, 0x1000, under);
   recording.Access(1, EventKind::kWrite, 0x1000, touch);
-  const Analysis analysis = Run(recording);
+  const Analysis analysis = Analyzed(recording);
   ASSERT_EQ(analysis.recorded.size(), 1u);
   const auto& locks = analysis.recorded[0].locks;
   ASSERT_EQ(locks.size(), 2u);
@@ -201,14 +201,14 @@ TEST(RecordedAnalysisTest, NonsenseIsSurvivedByEveryDetector) {
   object(EventKind::kWait, 0, 0x00ffffff);
   object(EventKind::kLock, 4000000, 1u << 31);
   for (const DetectorInfo& detector : Detectors()) {
-    EXPECT_EQ(Run(recording, detector.name).events, recording.events.size()) << detector.name;
+    EXPECT_EQ(Analyzed(recording, detector.name).events, recording.events.size()) << detector.name;
   }
 }
 
 TEST(RecordedAnalysisTest, AnErrorOfTheStreamIsOneOfTheAnalysis) {
   FakeRecording recording;
   recording.error = "the file breaks off";
-  EXPECT_EQ(Run(recording).error, "the file breaks off");
+  EXPECT_EQ(Analyzed(recording).error, "the file breaks off");
   AnalysisOptions options;
   EXPECT_EQ(AnalyzeInParallel(*FindDetector("hb"), recording, options, 2).error, "the file breaks off");
 }
@@ -229,7 +229,7 @@ TEST(PartFileTest, PartsComeBackAsTheyWere) {
     part.identity = "x";
     part.recorded = true;
     part.shard = {.index = 1 - i, .count = 2};
-    part.analysis = Run(recording, "hb", part.shard);
+    part.analysis = Analyzed(recording, "hb", part.shard);
     const std::string path = testing::TempDir() + "/redflag-part-" + std::to_string(i);
     ASSERT_EQ(WritePart(part, path), "");
     auto read = ReadPart(path);
@@ -239,7 +239,7 @@ TEST(PartFileTest, PartsComeBackAsTheyWere) {
   }
   ASSERT_EQ(SortParts(parts, names), "");
   const Analysis merged = MergeShards({parts[0].analysis, parts[1].analysis});
-  const Analysis whole = MergeShards({Run(recording)});
+  const Analysis whole = MergeShards({Analyzed(recording)});
   ASSERT_EQ(merged.races.size(), 1u);
   EXPECT_EQ(std::memcmp(&merged.races[0].access, &whole.races[0].access, sizeof(AccessRecord)), 0);
   EXPECT_EQ(merged.recorded, whole.recorded);
