@@ -14,7 +14,7 @@ _redflag_words() {
 
 _redflag() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' at i
-  local commands='c++ cc run analyze merge list doctor symbolize help'
+  local commands='c++ cc run analyze merge convert list doctor symbolize help'
   COMPREPLY=()
 
   # `--color=auto` arrives as three words.
@@ -36,7 +36,7 @@ _redflag() {
     help) _redflag_words "$commands -h --help --help-all"; return ;;
     list) _redflag_words '-h --help --help-all'; return ;;
     symbolize) _redflag_words '--exact -h --help --help-all'; return ;;
-    run | analyze | merge | doctor) ;;
+    run | analyze | merge | convert | doctor) ;;
     *) return ;;  # c++ and cc: the compiler's options, unknown here; bash offers files
   esac
 
@@ -55,10 +55,15 @@ _redflag() {
   case $prev in
     -d | --detector) _redflag_words "$(_redflag_detectors "$command")"; return ;;
     --color) _redflag_words 'auto always never'; return ;;
+    --to) _redflag_words 'text binary'; return ;;
   esac
   case $command in
     doctor)
       _redflag_words '--json --color -h --help --help-all'
+      return
+      ;;
+    convert)
+      if [[ $cur == -* ]]; then _redflag_words '--to --partial -h --help --help-all'; fi
       return
       ;;
     run)

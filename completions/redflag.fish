@@ -21,6 +21,7 @@ complete -c redflag -n __fish_use_subcommand -a cc -d 'Compile and link C likewi
 complete -c redflag -n __fish_use_subcommand -a run -d 'Run a program and report its races'
 complete -c redflag -n __fish_use_subcommand -a analyze -d 'Find the races of recorded runs'
 complete -c redflag -n __fish_use_subcommand -a merge -d 'Put the parts of an analysis together'
+complete -c redflag -n __fish_use_subcommand -a convert -d 'Text traces to binary ones and back'
 complete -c redflag -n __fish_use_subcommand -a list -d 'List the detectors'
 complete -c redflag -n __fish_use_subcommand -a doctor -d 'Say what works on this machine, and why not'
 complete -c redflag -n __fish_use_subcommand -a symbolize -d 'Put names and source lines into logs'
@@ -55,9 +56,13 @@ complete -c redflag -n '__redflag_is merge' -l color -x -a 'auto always never' -
 complete -c redflag -n '__redflag_is analyze' -s q -l quiet -d 'One summary line a trace'
 complete -c redflag -n '__redflag_is analyze' -l color -x -a 'auto always never' -d 'Colours'
 
+complete -c redflag -n '__redflag_is convert' -F
+complete -c redflag -n '__redflag_is convert' -l to -x -a 'text binary' -d 'What OUT is to be'
+complete -c redflag -n '__redflag_is convert' -l partial -d 'Of a recording that breaks off, take the part before that'
+
 complete -c redflag -n '__redflag_is doctor' -l json -d 'One JSON document instead of text'
 complete -c redflag -n '__redflag_is doctor' -l color -x -a 'auto always never' -d 'Colours'
 
 complete -c redflag -n '__redflag_is symbolize' -l exact -d 'Look up the offsets themselves'
 
-complete -c redflag -n '__redflag_is help' -a 'c++ cc run analyze merge list doctor symbolize help'
+complete -c redflag -n '__redflag_is help' -a 'c++ cc run analyze merge convert list doctor symbolize help'

@@ -48,6 +48,7 @@ int Main(int argc, char** argv) {
   add(AddRun);
   add(AddAnalyze);
   add(AddMerge);
+  add(AddConvert);
   add(AddList);
   add(AddDoctor);
 #ifdef REDFLAG_COLLECT

@@ -41,7 +41,7 @@ class Help(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         for word in ("Examples", "Exit codes"):
             self.assertIn(word, result.stdout)
-        for command in ("c\\+\\+", "cc", "run", "analyze", "list", "doctor", "symbolize", "help"):
+        for command in ("c\\+\\+", "cc", "run", "analyze", "convert", "list", "doctor", "symbolize", "help"):
             self.assertRegex(result.stdout, rf"(?m)^  {command} +\S+ \S+", "a line each")
 
     def test_each_command_has_help_with_examples_or_pointers(self):
@@ -313,6 +313,71 @@ class Shards(unittest.TestCase):
         self.refused("go together", "analyze", "--shard", "1/2", self.trace)
         self.refused("one detector", "analyze", "--shard", "1/2", "-o", "x", "-d", "all", self.trace)
         self.refused("for recordings", "analyze", "--verify", self.trace)
+
+
+class Convert(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.text = self.folder / "in.trace"
+        self.text.write_text(RACY)
+        self.binary = self.folder / "out.rft"
+
+    def test_there_and_back(self):
+        self.assertEqual(run("convert", self.text, self.binary).returncode, 0)
+        self.assertEqual(self.binary.read_bytes()[:8], b"\x89RFTRACE")
+        back = run("convert", self.binary, "-")
+        self.assertEqual((back.returncode, back.stderr), (0, ""))
+        plain = run("convert", "--to", "text", self.text, "-")
+        self.assertEqual(back.stdout, plain.stdout)
+        self.assertIn("b write x", back.stdout)
+        self.assertEqual(run("convert", self.binary, self.folder / "again.trace").returncode, 0)
+        self.assertEqual((self.folder / "again.trace").read_text(), back.stdout)
+
+    def test_from_standard_input(self):
+        self.assertEqual(run("convert", "-", self.binary, text=RACY).returncode, 0)
+        self.assertIn("a write x", run("convert", self.binary, "-").stdout)
+
+    def test_permissions_are_those_of_a_new_file(self):
+        run("convert", self.text, self.binary)
+        (self.folder / "new").touch()
+        self.assertEqual(self.binary.stat().st_mode, (self.folder / "new").stat().st_mode)
+
+    def refused(self, *args, message, **kwargs):
+        before = sorted(self.folder.iterdir())
+        result = run("convert", *args, **kwargs)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertRegex(result.stderr, message)
+        self.assertEqual(sorted(self.folder.iterdir()), before, "nothing half-written")
+
+    def test_what_cannot_be_converted(self):
+        self.refused(self.folder / "nowhere", self.binary, message="cannot read .*nowhere.*No such file")
+        self.refused(self.folder, self.binary, message="directory")
+        self.refused("-", self.binary, text="main wirte x\n", message="<stdin>:1:6: error: unknown verb")
+        self.refused(self.text, "-", message="not written to standard output")
+        self.refused(self.text, self.folder / "no" / "folder", message="cannot write")
+        self.refused("--to", "xml", self.text, self.binary, message="xml")
+        run("convert", self.text, self.binary)
+        self.refused("--to", "binary", self.binary, self.folder / "x", message="binary trace already")
+
+    def test_a_damaged_file_is_refused_and_the_old_one_stays(self):
+        run("convert", self.text, self.binary)
+        whole = self.binary.read_bytes()
+        self.binary.write_bytes(whole[:-10])
+        old = self.folder / "old"
+        old.write_text("old")
+        self.refused(self.binary, old, message=rf"damaged at byte \d+: the file ends in .*--partial")
+        self.assertEqual(old.read_text(), "old")
+        self.binary.write_bytes(whole[:8] + b"\x07" + whole[9:])
+        self.refused(self.binary, old, message="version 7")
+
+    def test_a_full_disk(self):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([REDFLAG, "convert", "--to", "text", "-", "-"], input=RACY, stdout=full, stderr=subprocess.PIPE,
+                                    text=True, timeout=60)
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("cannot write", result.stderr)
 
 
 if __name__ == "__main__":
