@@ -139,17 +139,19 @@ check-tidy: bootstrap
 	xargs -P $(JOBS) -n 1 $(CLANG_TIDY) -p build/clang --quiet >build/clang/tidy.log 2>&1 || \
 	{ grep -v ' warnings\? generated\.$$' build/clang/tidy.log; exit 1; }
 
-FUZZ := build/asan/tests/fuzz/text_reader_fuzz
-FUZZ_CORPUS := build/asan/fuzz-corpus/text_reader
 FUZZ_ARTIFACTS := build/asan/fuzz-artifacts/
 .PHONY: fuzz
-fuzz: build-asan ## Fuzz the trace reader for FUZZ_SECONDS
-	$(call heading,fuzz the trace reader for $(FUZZ_SECONDS) s)
-	@mkdir -p $(FUZZ_CORPUS) $(FUZZ_ARTIFACTS)
-	@cp tests/fuzz/corpus/text_reader/* $(FUZZ_CORPUS)/
-	@$(FUZZ) -dict=tests/fuzz/trace.dict -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
-	  -artifact_prefix=$(FUZZ_ARTIFACTS) $(FUZZ_CORPUS) || \
-	{ echo 'fuzz: the input is in $(FUZZ_ARTIFACTS); run $(FUZZ) FILE to see it again' >&2; exit 1; }
+fuzz: fuzz-text_reader fuzz-binary_trace ## Fuzz the readers of traces, each for FUZZ_SECONDS
+
+fuzz-text_reader: FUZZ_FLAGS := -dict=tests/fuzz/trace.dict
+.PHONY: fuzz-text_reader fuzz-binary_trace
+fuzz-text_reader fuzz-binary_trace: fuzz-%: build-asan
+	$(call heading,fuzz $* for $(FUZZ_SECONDS) s)
+	@mkdir -p build/asan/fuzz-corpus/$* $(FUZZ_ARTIFACTS)
+	@cp tests/fuzz/corpus/$*/* build/asan/fuzz-corpus/$*/
+	@build/asan/tests/fuzz/$*_fuzz $(FUZZ_FLAGS) -max_total_time=$(FUZZ_SECONDS) -timeout=10 -print_final_stats=1 \
+	  -artifact_prefix=$(FUZZ_ARTIFACTS) build/asan/fuzz-corpus/$* || \
+	{ echo 'fuzz: the input is in $(FUZZ_ARTIFACTS); run build/asan/tests/fuzz/$*_fuzz FILE to see it again' >&2; exit 1; }
 
 .PHONY: clean
 clean: ## Remove build/

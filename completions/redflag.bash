@@ -84,7 +84,9 @@ _redflag() {
   esac
 
   if [[ $cur == -* ]]; then
-    _redflag_words '-d --detector --json --stats --check -q --quiet --color -h --help --help-all'
+    local words='--json --stats -q --quiet --color -h --help --help-all'
+    [[ $command == merge ]] && words+=' --trace' || words+=' -d --detector --check --verify -j --jobs --partial --shard -o --output'
+    _redflag_words "$words"
     return
   fi
   # Traces and folders. If there are none, bash offers every file.

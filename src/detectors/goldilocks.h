@@ -315,8 +315,7 @@ class Goldilocks {
 
   void Revive(Cell& cell, ByteMask bytes, const Stamp& stamp) {
     ScopedLock guard(cell.lock);
-    cell.history.Forget(arena_, ledger_, bytes);
-    cell.racy = cell.racy & ~bytes;
+    Clear(cell, bytes);
     Info first{.ownership = ledger_.Revive(stamp.birth, stamp.locks),
                .context = stamp.context,
                .bytes = bytes,
@@ -329,8 +328,7 @@ class Goldilocks {
   void Forget(Cell& cell) { cell.history.Forget(arena_, ledger_, kAllBytes); }
   void Forget(Cell& cell, ByteMask bytes) {
     ScopedLock guard(cell.lock);
-    cell.history.Forget(arena_, ledger_, bytes);
-    cell.racy = cell.racy & ~bytes;
+    Clear(cell, bytes);
   }
 
   // ---- Reports and tests ----
@@ -354,6 +352,11 @@ class Goldilocks {
   static constexpr Rule RuleOf(AccessKind kind) {
     constexpr Rule kByKind[] = {kAtomicRead, kRead, kAtomicWrite, kWrite};
     return kByKind[Raw(kind)];
+  }
+
+  void Clear(Cell& cell, ByteMask bytes) {
+    cell.history.Forget(arena_, ledger_, bytes);
+    cell.racy = cell.racy & ~bytes;
   }
 
   static AccessRecord RecordOf(const Info& info, ByteMask bytes) {

@@ -98,11 +98,16 @@ BlockMerge::BlockMerge(MergeInput input) : input_(std::move(input)), cursors_(in
     heap_.push_back({cursors_[i].of->blocks.front().first_stamp, &cursors_[i]});
   }
   for (size_t i = heap_.size() / 2; i-- > 0;) SiftDown(i);
+  uint64_t events = 1;
+  for (const ThreadBlocks& thread : *input_.threads) {
+    for (const BlockInfo& block : thread.blocks) events += block.events;
+  }
+  batch_.resize(std::min<uint64_t>(events, kBatch));
 }
 
 std::span<const Event> BlockMerge::Next() {
   count_ = 0;
-  while (count_ < kBatch) {
+  while (count_ < batch_.size()) {
     if (current_ == nullptr && !Choose()) break;
     Run();
   }
@@ -137,8 +142,9 @@ bool BlockMerge::Choose() {
 }
 
 [[gnu::always_inline]] inline bool BlockMerge::IsSound(const Event& event, const Cursor& cursor) {
-  if (event.kind <= EventKind::kWrite && InRange(Raw(event.addr), event.size, BinaryTrace::kMaxAccess) &&
-      HasGoodPosition(event, input_.bounds)) [[likely]] {
+  if (event.kind <= EventKind::kWrite && event.flag == EventFlag::kNone &&
+      InRange(Raw(event.addr), event.size, BinaryTrace::kMaxAccess) && HasGoodPosition(event, input_.bounds))
+      [[likely]] {
     return true;
   }
   return CheckOther(event, cursor);
@@ -147,6 +153,8 @@ bool BlockMerge::Choose() {
 // The current thread, until it is another's turn or the batch is full.
 void BlockMerge::Run() {
   Cursor& cursor = *current_;
+  Event* const batch = batch_.data();
+  const size_t room = batch_.size();
   size_t count = count_;
   size_t counted = count;  // in cursor.events
   const auto pause = [&] {
@@ -154,7 +162,7 @@ void BlockMerge::Run() {
     counted = count;
     count_ = count;
   };
-  while (count < kBatch) {
+  while (count < room) {
     BlockReader& reader = *cursor.reader;
     const BlockReader::Item item = reader.Next();
     if (item == BlockReader::Item::kEvent) [[likely]] {
@@ -171,7 +179,7 @@ void BlockMerge::Run() {
         }
         emitted_ = reader.stamp;
       }
-      batch_[count++] = reader.event;
+      batch[count++] = reader.event;
     } else if (item == BlockReader::Item::kContext) {
       if (!Define(reader, cursor)) return pause();
     } else {

@@ -9,7 +9,6 @@
 // One thread at a time.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -99,7 +98,7 @@ class BlockMerge : public EventStream {
   Cursor* current_ = nullptr;  // the first of the heap, while it goes on
   uint64_t emitted_ = 0;       // the last stamp
   uint64_t second_ = 0;        // while a thread goes on: the smallest stamp of the others
-  std::array<Event, kBatch> batch_;
+  std::vector<Event> batch_;   // has room for kBatch, or for all there are
   size_t count_ = 0;
   std::vector<RecordedContext> contexts_;
   std::string error_;

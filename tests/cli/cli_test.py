@@ -246,6 +246,75 @@ class BadInput(unittest.TestCase):
         self.assertIn("cannot write", result.stderr)
 
 
+class Shards(unittest.TestCase):
+    TRACE = "threads a b\n" + "".join(f"{thread} write {0x1000 + 64 * i:#x}:8\n" for thread in "ab" for i in range(20))
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.trace = self.write("run.trace", self.TRACE)
+
+    def write(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def parts(self, trace, count, *args):
+        paths = []
+        for i in range(1, count + 1):
+            paths.append(os.path.join(self.folder.name, f"{os.path.basename(trace)}.{i}of{count}{''.join(args)}"))
+            result = run("analyze", "--shard", f"{i}/{count}", "-o", paths[-1], *args, trace)
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        return paths
+
+    def refused(self, why, *args):
+        result = run(*args)
+        self.assertEqual((result.returncode, result.stdout), (2, ""), args)
+        self.assertRegex(result.stderr, why)
+
+    def test_jobs_change_nothing(self):
+        for detector in ("hb", "hybrid", "goldilocks", "fast", "racetrack", "lockset"):
+            for form in ((), ("--json",)):
+                whole = run("analyze", "-d", detector, *form, self.trace)
+                for jobs in ("2", "3", "0"):
+                    parallel = run("analyze", "-d", detector, *form, "-j", jobs, self.trace)
+                    self.assertEqual((parallel.returncode, parallel.stdout), (whole.returncode, whole.stdout), detector)
+
+    def test_merge_says_what_analyze_says(self):
+        parts = self.parts(self.trace, 3)
+        for form in ((), ("--json",), ("-q",)):
+            whole = run("analyze", *form, self.trace)
+            merged = run("merge", *form, *reversed(parts))
+            self.assertEqual((merged.returncode, merged.stdout), (66, whole.stdout))
+
+    def test_parts_that_do_not_belong_together(self):
+        one, two = self.parts(self.trace, 2)
+        self.refused("shard 2 of 2 is missing", "merge", one)
+        self.refused("are both shard 1", "merge", one, one)
+        self.refused("numbers of shards", "merge", one, *self.parts(self.trace, 3))
+        self.refused("of detectors hb and hybrid", "merge", one, self.parts(self.trace, 2, "-dhybrid")[1])
+        other = self.write("other.trace", self.TRACE + "a read 0x9000:8\n")
+        self.refused("of different traces", "merge", one, self.parts(other, 2)[1])
+        self.refused("is not the trace", "merge", "--trace", other, one, two)
+        self.refused("no part of an analysis", "merge", self.trace)
+        self.refused("cannot read", "merge", one + ".gone")
+        with open(one) as file:
+            cut = self.write("cut", file.read()[:200])
+        self.refused("is damaged", "merge", cut, two)
+
+    def test_no_half_part_is_left(self):
+        self.refused("cannot write", "analyze", "--shard", "1/2", "-o", os.path.join(self.folder.name, "no", "part"), self.trace)
+        self.assertEqual(os.listdir(self.folder.name), ["run.trace"])
+
+    def test_options_that_do_not_go_together(self):
+        self.refused("I/N", "analyze", "--shard", "3/2", "-o", "x", self.trace)
+        self.refused("I/N", "analyze", "--shard", "0/2", "-o", "x", self.trace)
+        self.refused("go together", "analyze", "--shard", "1/2", self.trace)
+        self.refused("one detector", "analyze", "--shard", "1/2", "-o", "x", "-d", "all", self.trace)
+        self.refused("for recordings", "analyze", "--verify", self.trace)
+
+
 class Convert(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -831,7 +831,8 @@ class Generator {
     const Set set = (data_ | atomics_ | transactional_ | heap_) & ~Unallocated() & ~Collected();
     if (set == 0) return false;
     const uint32_t index = Pick(set);
-    EmitOnAll(Coin() ? EventKind::kUnpublish : EventKind::kNewMemory, thread, variables_[index]);
+    constexpr EventKind kKinds[] = {EventKind::kUnpublish, EventKind::kNewMemory, EventKind::kForget};
+    EmitOnAll(kKinds[random_.Below(3)], thread, variables_[index]);
     if (!Slip()) Revoke(Only(index));
     variables_[index].references = 0;
     if (!Blunder()) variables_[index].carried = {};
@@ -959,6 +960,8 @@ class Generator {
         // A mistake: to signal another object than the one that is waited for.
         const uint32_t signaled = Slip() ? random_.Below(signals_used_) : step.object;
         EmitOnObject(EventKind::kSignal, thread, SyncOfSignal(signaled));
+        // Another: the earlier signals are lost, or this one is, to those who take order from locks.
+        if (Slip()) trace_.events.back().flag = Coin() ? EventFlag::kReplaces : EventFlag::kNotify;
         ++signals_[signaled].signals;
         HandOn(threads_[thread], signals_[step.object].carried);
         return Progress::kEvent;
@@ -973,6 +976,7 @@ class Generator {
           Receive(threads_[thread], signal.carried);
         }
         EmitOnObject(EventKind::kWait, thread, SyncOfSignal(step.object));
+        if (Slip()) trace_.events.back().flag = EventFlag::kNotify;
         return Progress::kEvent;
       }
       case Do::kArrive:

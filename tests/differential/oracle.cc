@@ -62,6 +62,7 @@ bool HasRange(const Event& event) {
     case EventKind::kPublish:
     case EventKind::kUnpublish:
     case EventKind::kNewMemory:
+    case EventKind::kForget:
       return true;
     default:
       return false;
@@ -106,6 +107,7 @@ class Memory {
 
   void AddAccess(size_t index, const Event& range, bool writes, bool atomic);
   void StartLifetime(size_t index, const Event& range);
+  void EndLifetime(const Event& range);
 
   std::vector<Cell> cells_;
 };
@@ -188,6 +190,11 @@ Memory::Memory(const Trace& trace) : objects(trace.events.size()) {
         StartLifetime(index, event);
         break;
 
+      // Pages that were mapped anew: nothing was ever done to them.
+      case EventKind::kForget:
+        EndLifetime(event);
+        break;
+
       // TSan 5, ANNOTATE_BENIGN_RACE: from here on these bytes do not race, until their next lifetime.
       case EventKind::kBenignRace: {
         const auto [begin, end] = CellsOf(event);
@@ -219,12 +226,16 @@ void Memory::AddAccess(size_t index, const Event& range, bool writes, bool atomi
   }
 }
 
-void Memory::StartLifetime(size_t index, const Event& range) {
+void Memory::EndLifetime(const Event& range) {
   const auto [begin, end] = CellsOf(range);
   for (size_t cell = begin; cell < end; ++cell) {
     ++cells_[cell].lifetime;
     cells_[cell].benign = false;
   }
+}
+
+void Memory::StartLifetime(size_t index, const Event& range) {
+  EndLifetime(range);
   const size_t before = accesses.size();
   AddAccess(index, range, /*writes=*/true, /*atomic=*/false);
   for (size_t access = before; access < accesses.size(); ++access) accesses[access].birth = true;
@@ -297,13 +308,17 @@ void HappensBefore::AddLocks(const Events& events, LockArcs locks) {
 }
 
 // TSan 4.1, happens-before arc: every SIGNAL before every later WAIT on the same object.
-void HappensBefore::AddSignals(const Events& events) {
+// Who takes order from all locks takes none from condition variables. A signal that replaces is the first that counts.
+void HappensBefore::AddSignals(const Events& events, LockArcs locks) {
+  const auto counts = [&](const Event& event, EventKind kind) {
+    return event.kind == kind && (event.flag != EventFlag::kNotify || locks == LockArcs::kAnnotated);
+  };
   for (size_t wait = 0; wait < events.size(); ++wait) {
-    if (events[wait].kind != EventKind::kWait) continue;
-    for (size_t signal = 0; signal < wait; ++signal) {
-      if (events[signal].kind == EventKind::kSignal && events[signal].object == events[wait].object) {
-        AddArc(signal, wait);
-      }
+    if (!counts(events[wait], EventKind::kWait)) continue;
+    for (size_t signal = wait; signal-- > 0;) {
+      if (!counts(events[signal], EventKind::kSignal) || events[signal].object != events[wait].object) continue;
+      AddArc(signal, wait);
+      if (events[signal].flag == EventFlag::kReplaces) break;
     }
   }
 }
@@ -425,7 +440,7 @@ HappensBefore::HappensBefore(const Trace& trace, const Memory& memory, LockArcs 
     : words_((trace.events.size() + 63) / 64), rows_(trace.events.size() * words_) {
   AddThreads(trace.events);
   AddLocks(trace.events, locks);
-  AddSignals(trace.events);
+  AddSignals(trace.events, locks);
   AddBarriers(trace.events);
   AddAtomics(trace.events, memory);
   AddTransactions(memory);

@@ -67,7 +67,7 @@ class HappensBefore {
   void AddArc(size_t a, size_t b) { rows_[b * words_ + a / 64] |= uint64_t{1} << (a % 64); }
   void AddThreads(const Events& events);
   void AddLocks(const Events& events, LockArcs locks);
-  void AddSignals(const Events& events);
+  void AddSignals(const Events& events, LockArcs locks);
   void AddBarriers(const Events& events);
   void AddAtomics(const Events& events, const Memory& memory);
   void AddTransactions(const Memory& memory);

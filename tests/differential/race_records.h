@@ -57,7 +57,7 @@ inline uint64_t LifetimeAt(const Trace& trace, uint64_t event, uint64_t byte) {
   for (uint64_t i = 0; i < event; ++i) {
     const EventKind kind = trace.events[i].kind;
     const bool begins = kind == EventKind::kAlloc || kind == EventKind::kFree || kind == EventKind::kNewMemory ||
-                        kind == EventKind::kUnpublish;
+                        kind == EventKind::kUnpublish || kind == EventKind::kForget;
     lifetime += begins && Covers(trace.events[i], byte);
   }
   return lifetime;

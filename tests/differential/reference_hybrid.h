@@ -75,7 +75,7 @@ class HybridReference {
 
   static bool IsBirth(const Event& event) {
     return event.kind == EventKind::kAlloc || event.kind == EventKind::kFree || event.kind == EventKind::kNewMemory ||
-           event.kind == EventKind::kUnpublish;
+           event.kind == EventKind::kUnpublish || event.kind == EventKind::kForget;
   }
 
   // The locks and the segment number of each thread at each of its events.

@@ -277,6 +277,12 @@ class RaceTrackReference : private ReferenceWalk {
     }
   }
 
+  // The bytes are nobody's; the same of what is left.
+  void OnForget(uint64_t begin, uint64_t end) override {
+    OnNewLife(begin, end);
+    for (uint64_t byte = begin; byte < end; ++byte) owners_.erase(byte);
+  }
+
   // ---- Order ----
 
   void Learn(uint32_t t, const Clock& what) { clocks_[t] = Merge(clocks_[t], what); }
@@ -348,6 +354,7 @@ class RaceTrackReference : private ReferenceWalk {
         Inc(t);
         return;
       case EventKind::kSignal:
+        if (event.flag == EventFlag::kReplaces) signalled_[event.object].clear();
         return hand_to(signalled_[event.object]);
       case EventKind::kBarrierArrive:
         arrived_in_[t] = arrivals_[event.object]++ / event.size;

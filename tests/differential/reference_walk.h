@@ -43,6 +43,8 @@ class ReferenceWalk {
   virtual void OnTouch(const WordAccess& access) = 0;
   virtual void OnHandOn(const Event&) {}
   virtual void OnNewLife(uint64_t begin, uint64_t end) = 0;
+  // As if never touched.
+  virtual void OnForget(uint64_t begin, uint64_t end) { OnNewLife(begin, end); }
 
   bool IsIgnored(uint32_t thread, bool writes) const {
     const auto& open = writes ? ignored_writes_ : ignored_reads_;
@@ -87,9 +89,10 @@ class ReferenceWalk {
       for (uint64_t byte = Raw(event.addr); byte < Raw(event.addr) + event.size; ++byte) benign_.insert(byte);
     }
     if (event.kind == EventKind::kAlloc || event.kind == EventKind::kNewMemory || event.kind == EventKind::kUnpublish ||
-        event.kind == EventKind::kFree) {
+        event.kind == EventKind::kFree || event.kind == EventKind::kForget) {
       for (uint64_t byte = Raw(event.addr); byte < Raw(event.addr) + event.size; ++byte) benign_.erase(byte);
-      OnNewLife(Raw(event.addr), Raw(event.addr) + event.size);
+      const uint64_t begin = Raw(event.addr);
+      event.kind == EventKind::kForget ? OnForget(begin, begin + event.size) : OnNewLife(begin, begin + event.size);
     }
   }
 

@@ -51,14 +51,31 @@ TEST_F(CellMapTest, UntouchedMemoryIsVisitedInStretches) {
   EXPECT_EQ(Visit(0x1003, 0x10002), (std::vector<Seen>{{0x1000, 0xf8, 1}, {0x1008, 0xff, 0x1fff}, {0x11000, 0x1f, 1}}));
 }
 
-TEST_F(CellMapTest, TouchedPagesAreVisitedCellByCell) {
+TEST_F(CellMapTest, TouchedLinesAreVisitedCellByCell) {
   map_.Renew(Addr{0x1000}, 0x600, Stamp(), false);
-  map_.At(Addr{0x1200});  // brings the page 0x1200..0x13ff into being
+  map_.At(Addr{0x1200});  // brings the line 0x1200..0x123f into being
   const std::vector<Seen> seen = Visit(0x1000, 0x600);
-  ASSERT_EQ(seen.size(), 1u + 64 + 1);
+  ASSERT_EQ(seen.size(), 1u + 8 + 1);
   EXPECT_EQ(seen.front(), (Seen{0x1000, 0xff, 0x40}));
   EXPECT_EQ(seen[1], (Seen{0x1200, 0xff, 1}));
-  EXPECT_EQ(seen.back(), (Seen{0x1400, 0xff, 0x40}));
+  EXPECT_EQ(seen.back(), (Seen{0x1240, 0xff, 0x78}));
+}
+
+TEST_F(CellMapTest, ForgottenMemoryIsAsIfNeverTouched) {
+  map_.Renew(Addr{0x1000}, 0x600, Stamp(), false);
+  map_.At(Addr{0x1200});
+  map_.Forget(Addr{0x1000}, 0x600);
+  EXPECT_TRUE(Visit(0x1000, 0x600).empty());
+}
+
+TEST_F(CellMapTest, ForgettingAPartLeavesTheRest) {
+  map_.Renew(Addr{0x1000}, 0x100, Stamp(), false);
+  map_.Forget(Addr{0x1004}, 0x20);
+  const std::vector<Seen> seen = Visit(0x1000, 0x100);
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[0], (Seen{0x1000, 0x0f, 1}));
+  EXPECT_EQ(seen[1], (Seen{0x1020, 0xf0, 1}));
+  EXPECT_EQ(seen[2], (Seen{0x1028, 0xff, 0x1b}));
 }
 
 TEST_F(CellMapTest, MemoryThatNobodyKnowsIsNotVisited) { EXPECT_TRUE(Visit(0x1000, uint64_t{1} << 40).empty()); }

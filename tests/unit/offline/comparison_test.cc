@@ -17,8 +17,8 @@ RaceReport On(const char* variable, uint32_t line) {
 
 class ComparisonTest : public testing::Test {
  protected:
-  static constexpr DetectorInfo kPrecise{"precise", "", "", "", true, Claim::kUnordered, nullptr};
-  static constexpr DetectorInfo kOther{"other", "", "guesses", "sleeps", true, Claim::kUnordered, nullptr};
+  static constexpr DetectorInfo kPrecise{"precise", "", "", "", true, Claim::kUnordered, false, nullptr};
+  static constexpr DetectorInfo kOther{"other", "", "guesses", "sleeps", true, Claim::kUnordered, false, nullptr};
 };
 
 TEST_F(ComparisonTest, AgreementNeedsNoNote) {

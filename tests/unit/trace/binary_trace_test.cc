@@ -207,6 +207,13 @@ TEST_F(BinaryTraceTest, EventsThatCannotBeAreRefused) {
   Event flagged = Event::OnObject(K::kLock, Tid{1}, 1);
   flagged.flag = EventFlag::kNotify;
   EXPECT_NE(ProblemOf(flagged), "");
+  // Accesses have a short form, and may come in the long one.
+  uint8_t record[kMaxRecord];
+  BlockState state{};
+  flagged.kind = K::kRead;
+  flagged.size = 8;
+  const auto bytes = std::as_bytes(std::span<const uint8_t>(record, PutOther(state, record, flagged, 1)));
+  EXPECT_NE(ReadOf([&](EventBlocks&, BinaryWriter& writer) { writer.AddEvents(Tid{1}, 1, 1, 1, bytes); }).problem, "");
   flagged.kind = K::kWait;
   EXPECT_EQ(ProblemOf(flagged), "");
 }

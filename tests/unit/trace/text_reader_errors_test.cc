@@ -101,6 +101,9 @@ TEST(TextReaderErrorsTest, OperandsMustBeThere) {
   EXPECT_EQ(ErrorOf("var"), "1:4: expected a variable's name");
   EXPECT_EQ(ErrorOf("var x"), "1:6: expected a size");
   EXPECT_EQ(ErrorOf("barrier b"), "1:10: expected a number of parties");
+  EXPECT_EQ(ErrorOf("object m"), "1:9: expected 'at'");
+  EXPECT_EQ(ErrorOf("object m at"), "1:12: expected an address or the name of a variable");
+  EXPECT_EQ(ErrorOf("T told 0x1000"), "1:14: expected a mask of bytes");
 }
 
 TEST(TextReaderErrorsTest, OperandsMustBeOfTheirKind) {
@@ -116,6 +119,15 @@ TEST(TextReaderErrorsTest, OperandsMustBeOfTheirKind) {
   EXPECT_EQ(ErrorOf("T free p:8"), "1:8: expected a block's name, not 'p:8'");
   EXPECT_EQ(ErrorOf("threads A 2"), "1:11: expected a thread's name, not '2'");
   EXPECT_EQ(ErrorOf("var 9 8"), "1:5: expected a variable's name, not '9'");
+  EXPECT_EQ(ErrorOf("object m in 0x1"), "1:10: expected 'at', not 'in'");
+  EXPECT_EQ(ErrorOf("object m at 0x0"), "1:13: no object is at address 0");
+  EXPECT_EQ(ErrorOf("T told x 1"), "1:8: expected an address, not 'x'");
+  EXPECT_EQ(ErrorOf("T told 0x8 256"), "1:12: expected a mask of bytes from 1 to 255, not '256'");
+  EXPECT_EQ(ErrorOf("object b at 0x8\nT arrive b"),
+            "2:10: 'b' is an object since line 1, it cannot be used as a barrier");
+  EXPECT_EQ(ErrorOf("object m at 0x8\nT lock m\nT signal m"),
+            "3:10: 'm' is a lock since line 1, it cannot be used as a signal");
+  EXPECT_EQ(ErrorOf("object m at 0x8\nT read m"), "2:8: 'm' is an object since line 1, it cannot be used as memory");
   EXPECT_EQ(ErrorOf("T lock " + std::string(1025, 'm')), "1:8: the name has more than 1024 bytes");
 }
 

@@ -220,6 +220,38 @@ TEST(TextReaderTest, EveryAnnotationHasAVerb) {
   EXPECT_EQ(Only("T lock-destroy m").kind, EventKind::kLockDestroy);
 }
 
+// What recordings have.
+
+TEST(TextReaderTest, SignalsMayBeWeakOrReplaceWhatWasThere) {
+  EXPECT_EQ(Only("T signal-store h").kind, EventKind::kSignal);
+  EXPECT_EQ(Only("T signal-store h").flag, EventFlag::kReplaces);
+  EXPECT_EQ(Only("T weak-signal h").kind, EventKind::kSignal);
+  EXPECT_EQ(Only("T weak-signal h").flag, EventFlag::kNotify);
+  EXPECT_EQ(Only("T weak-wait h").kind, EventKind::kWait);
+  EXPECT_EQ(Only("T weak-wait h").flag, EventFlag::kNotify);
+  EXPECT_EQ(Only("T signal h").flag, EventFlag::kNone);
+}
+
+TEST(TextReaderTest, MemoryIsForgottenAndRacesAreTold) {
+  EXPECT_EQ(Only("T forget 0x1000:4096").kind, EventKind::kForget);
+  EXPECT_EQ(Only("T forget 0x1000:4096").size, 4096u);
+  const Event told = Only("T told 0x1008 0xf0");
+  EXPECT_EQ(told.kind, EventKind::kTold);
+  EXPECT_EQ(told.addr, Addr{0x1008});
+  EXPECT_EQ(told.size, 0xf0u);
+}
+
+TEST(TextReaderTest, AnObjectMaySitAtAnAddress) {
+  Trace trace = Read(
+      "var flag 8 at 0x2000\nobject m at flag\nobject h at 0x3000\nT lock m\nT unlock m\nT signal h\nT lock other\n");
+  ASSERT_EQ(trace.events.size(), 4u);
+  EXPECT_EQ(trace.events[0].addr, Addr{0x2000});
+  EXPECT_EQ(trace.events[1].addr, Addr{0x2000});
+  EXPECT_EQ(trace.events[2].addr, Addr{0x3000});
+  EXPECT_EQ(trace.events[3].addr, Addr{});
+  EXPECT_EQ(trace.syncs.size(), 3u) << "a declaration alone is no use";
+}
+
 // Addresses.
 
 TEST(TextReaderTest, VariablesGetFreshAlignedAddresses) {

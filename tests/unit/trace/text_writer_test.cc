@@ -191,8 +191,14 @@ Event RandomEvent(std::mt19937& random) {
     case EventKind::kLockDestroy:
       return Event::OnObject(kind, thread, below(2));
     case EventKind::kSignal:
-    case EventKind::kWait:
-      return Event::OnObject(kind, thread, 2 + below(3));
+    case EventKind::kWait: {
+      Event event = Event::OnObject(kind, thread, 2 + below(3));
+      // The first of them is a signal, at an address.
+      if (event.object != 2) return event;
+      event.addr = Addr{0x1004};
+      event.flag = EventFlag{static_cast<uint8_t>(below(kind == EventKind::kSignal ? 3 : 2))};
+      return event;
+    }
     case EventKind::kBarrierArrive:
     case EventKind::kBarrierLeave: {
       Event event = Event::OnObject(kind, thread, 5);
