@@ -12,7 +12,7 @@
 #include <cstring>
 #include <utility>
 
-#define XXH_INLINE_ALL
+#define XXH_INLINE_ALL  // NOLINT: the name is theirs
 #include <xxhash.h>
 #ifdef REDFLAG_ZSTD  // not in cross builds
 #include <zstd.h>
