@@ -508,7 +508,7 @@ class Replay {
   void ForgetBytes(ThreadState& thread, const Event& event) {
     detector_.OnLifetime(thread.state, event.addr, event.size, AccessOrigin::kAlloc, context_);
     cells_.Forget(event.addr, event.size);
-    ForgetObjects(event);
+    if (event.flag != EventFlag::kCells) ForgetObjects(event);
   }
 
   void ForgetObjects(const Event& event) {

@@ -19,6 +19,8 @@ class Barriers {
     explicit Phase(Detector& detector, uint64_t at) : barrier(at), sync(detector) {}
     uint64_t barrier;
     Detector::Sync sync;
+    uint32_t parties = 0;
+    SyncId name{};  // of the barrier, in records
     uint32_t arrived = 0;
     uint32_t left = 0;
     bool open = true;       // more may arrive
@@ -26,7 +28,7 @@ class Barriers {
     Phase* next = nullptr;  // of the open ones
   };
 
-  // `release` is called with the phase's sync, under the lock.
+  // `release` is called with the phase, under the lock.
   template <class Visit>
   Phase* Arrive(Detector& detector, Arena<AtomicMem>& arena, uint64_t barrier, uint32_t parties, Visit release) {
     ScopedLock guard(lock_);
@@ -39,7 +41,8 @@ class Barriers {
       first = phase;
     }
     Renew(detector, *phase);
-    release(phase->sync);
+    phase->parties = parties;
+    release(*phase);
     if (++phase->arrived >= parties) Close(phase);
     return phase;
   }
@@ -48,7 +51,7 @@ class Barriers {
   void Leave(Detector& detector, Arena<AtomicMem>& arena, Phase* phase, Visit acquire) {
     ScopedLock guard(lock_);
     Renew(detector, *phase);
-    acquire(phase->sync);
+    acquire(*phase);
     ++phase->left;
     DropIfDone(arena, phase);
   }

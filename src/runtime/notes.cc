@@ -80,6 +80,12 @@ void Runtime::AddSync(Thread& t, EventKind kind, uint64_t addr, SyncId name, Con
   Recorder::Note(t, event);
 }
 
+void Runtime::AddBarrier(Thread& t, EventKind kind, const Barriers::Phase& phase) {
+  Event event = Event::OnMemory(kind, t.state.tid, Addr{phase.barrier}, phase.parties);
+  event.object = Raw(phase.name);
+  Recorder::Note(t, event);
+}
+
 void Runtime::AddThread(Thread& t, EventKind kind, Tid other, ContextId context) {
   Event event = EventOf(t, kind, context);
   event.object = Raw(other);

@@ -462,22 +462,17 @@ void Runtime::NoteCondition(Thread& t, EventKind kind, uint64_t condition) {
 uint64_t Runtime::BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties) {
   SyncId name{};  // for the record: another one after ForgetBarrier
   if (Recorder::is_on()) name = SyncTable::Locked(syncs_, barrier)->name;
-  return reinterpret_cast<uint64_t>(barriers_.Arrive(detector_, arena_, barrier, parties, [&](Detector::Sync& phase) {
-    if (Recorder::is_on()) {
-      Event event = Event::OnMemory(EventKind::kBarrierArrive, t.state.tid, Addr{barrier}, parties);
-      event.object = Raw(name);
-      Recorder::Note(t, event);
-    }
-    Changed(t, detector_.OnReleaseMerge(t.state, phase));
+  return reinterpret_cast<uint64_t>(barriers_.Arrive(detector_, arena_, barrier, parties, [&](Barriers::Phase& phase) {
+    phase.name = name;
+    NoteBarrier(t, EventKind::kBarrierArrive, phase);
+    Changed(t, detector_.OnReleaseMerge(t.state, phase.sync));
   }));
 }
 
 void Runtime::BarrierLeave(Thread& t, uint64_t phase) {
-  barriers_.Leave(detector_, arena_, reinterpret_cast<Barriers::Phase*>(phase), [&](Detector::Sync& sync) {
-    if (Recorder::is_on()) {
-      Recorder::Note(t, Event::OnThread(EventKind::kBarrierLeave, t.state.tid));
-    }
-    Changed(t, detector_.OnAcquire(t.state, sync));
+  barriers_.Leave(detector_, arena_, reinterpret_cast<Barriers::Phase*>(phase), [&](Barriers::Phase& left) {
+    NoteBarrier(t, EventKind::kBarrierLeave, left);
+    Changed(t, detector_.OnAcquire(t.state, left.sync));
   });
 }
 

@@ -289,6 +289,11 @@ class Runtime {
   [[gnu::cold, gnu::noinline]] static void AddThread(Thread& t, EventKind kind, Tid other, ContextId context);
   [[gnu::cold, gnu::noinline]] void RecordRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind,
                                                 uint64_t place);
+  static void NoteBarrier(Thread& t, EventKind kind, const Barriers::Phase& phase) {
+    if (Recorder::is_on()) [[unlikely]]
+      AddBarrier(t, kind, phase);
+  }
+  [[gnu::cold, gnu::noinline]] static void AddBarrier(Thread& t, EventKind kind, const Barriers::Phase& phase);
   [[gnu::cold, gnu::noinline]] static void NoteTold(Thread& t);
   static void NoteEra(Thread& t);
 

@@ -100,7 +100,7 @@ BlockMerge::BlockMerge(MergeInput input) : input_(std::move(input)), cursors_(in
   for (size_t i = heap_.size() / 2; i-- > 0;) SiftDown(i);
   uint64_t events = 1;
   for (const ThreadBlocks& thread : *input_.threads) {
-    for (const BlockInfo& block : thread.blocks) events += block.events;
+    for (const FileBlock& block : thread.blocks) events += block.events;
   }
   batch_.resize(std::min<uint64_t>(events, kBatch));
 }

@@ -217,7 +217,9 @@ void Reader::ReadOperands(const Verb& verb, Tid thread) {
       return emit(Event::OnThread(verb.kind, thread), offset, offset);
     case Shape::kMemory: {
       Bytes bytes = ExpectBytes();
-      return emit(Event::OnMemory(verb.kind, thread, bytes.addr, bytes.size), offset, offset);
+      Event event = Event::OnMemory(verb.kind, thread, bytes.addr, bytes.size);
+      event.flag = verb.flag;
+      return emit(event, offset, offset);
     }
     case Shape::kAtomic: {
       Bytes bytes = ExpectBytes();

@@ -53,6 +53,7 @@ constexpr Verb kVerbs[] = {
     {"unpublish", Shape::kMemory, EventKind::kUnpublish},
     {"new-memory", Shape::kMemory, EventKind::kNewMemory},
     {"forget", Shape::kMemory, EventKind::kForget},
+    {"forget-accesses", Shape::kMemory, EventKind::kForget, LockMode::kExclusive, SyncKind::kLock, EventFlag::kCells},
     {"told", Shape::kTold, EventKind::kTold},
     {"pure-hb", Shape::kSync, EventKind::kPureHbMutex},
     {"lock-create", Shape::kSync, EventKind::kLockCreate},
@@ -112,6 +113,7 @@ const Verb& VerbFor(const Event& event, SyncKind sync) {
   bool by_sync = kind == EventKind::kSignal || kind == EventKind::kWait;
   return *std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const Verb& verb) {
     if (verb.kind != kind || (by_mode && verb.mode != event.mode)) return false;
+    if (kind == EventKind::kForget) return verb.flag == event.flag;
     return !by_sync || (verb.flag == event.flag && (event.flag != EventFlag::kNone || verb.sync == sync));
   });
 }
