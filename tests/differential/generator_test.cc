@@ -71,6 +71,10 @@ class WellFormedness {
       Require(event.kind == kTxRead || event.kind == kTxWrite || event.kind == kTxCommit, "not committed yet");
     }
     switch (event.kind) {
+      case kForget:
+      case kTold:
+        Require(false, "only recordings have it");
+        break;
       case kRead:
       case kWrite:
         Require(event.size >= 1 && event.size <= 16, "size");
