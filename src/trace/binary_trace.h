@@ -28,7 +28,8 @@ class BinaryTrace : public EventSource {
   static constexpr uint64_t kMaxAccess = uint64_t{1} << 28;  // bytes of a plain access
   static constexpr uint64_t kMaxRange = uint64_t{1} << 40;   // bytes of an allocation or another range
   static constexpr uint32_t kMaxContext = 1u << 26;          // numbers of contexts are smaller, those of ...
-  static constexpr uint32_t kMaxObject = 1u << 24;           // ... objects, functions and texts too
+  static constexpr uint32_t kMaxName = 1u << 30;    // ... objects that have an address: the numbers are names only
+  static constexpr uint32_t kMaxObject = 1u << 24;  // ... objects, functions and texts too
 
   struct Options {
     bool partial = false;  // of a file that breaks off or is damaged, the part before that, as far as it is consistent

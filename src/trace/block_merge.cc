@@ -63,11 +63,11 @@ std::string EventProblem(const Event& event, const EventBounds& bounds) {
     case EventKind::kPureHbMutex:
     case EventKind::kLockCreate:
     case EventKind::kLockDestroy:
-      return object("object", bounds.syncs);
+      return object("object", addr != 0 ? BinaryTrace::kMaxName : bounds.syncs);
     case EventKind::kBarrierArrive:
     case EventKind::kBarrierLeave:
       if (event.size - 1 >= TraceChecker::kMaxBarrierParties) return fmt::format("a barrier of {} parties", event.size);
-      return object("object", bounds.syncs);
+      return object("object", addr != 0 ? BinaryTrace::kMaxName : bounds.syncs);
     case EventKind::kThreadFork:
     case EventKind::kThreadJoin:
       return object("thread", bounds.threads);

@@ -46,7 +46,9 @@ class Program {
 
   void Begin(uint32_t index, uint32_t thread) {
     TraceSlot& slot = this->slot(index);
-    slot = TraceSlot{.state = TraceSlot::kFilling, .thread = thread};
+    slot = TraceSlot();
+    slot.thread = thread;
+    slot.state = TraceSlot::kFilling;
     states_[index] = BlockState();
     share().used = std::max(share().used, index + 1);
   }
@@ -202,7 +204,9 @@ TEST_F(TraceDrainTest, MessagesAreKeptButRacesAreNot) {
   drain->AddMessage(EncodeMessage(DetectorMessage{"hb"}));
   program.Begin(0, 0);
   program.Write(0, 1);
-  drain->AddMessage(EncodeMessage(RaceMessage{.accesses = {RawAccess{}}}));
+  RaceMessage race;
+  race.accesses.emplace_back();
+  drain->AddMessage(EncodeMessage(race));
   drain->AddMessage(EncodeMessage(NoteMessage{.severity = 1, .text = "n"}));
   drain->Finish("x");
   auto opened = BinaryTrace::Open(path(), {});
@@ -249,10 +253,11 @@ TEST_F(TraceDrainTest, SaysWhyItCannotWriteAndGoesOnTaking) {
 
 TEST_F(TraceDrainTest, DoesNotBelieveWhatIsInTheMemory) {
   Program program;
-  program.share().used = UINT32_MAX;
   for (uint32_t index = 0; index < 8; ++index) {
-    program.slot(index) = TraceSlot{.state = TraceSlot::kFilling, .thread = index, .bytes = UINT32_MAX};
+    program.Begin(index, index);
+    program.slot(index).bytes = UINT32_MAX;
   }
+  program.share().used = UINT32_MAX;
   program.slot(3).state = TraceSlot::kFull;
   program.slot(3).ticket = 1;
   const auto drain = Drain(program, path());

@@ -17,10 +17,10 @@ class BarriersTest : public testing::Test {
 
   Barriers::Phase* Arrive(Detector::Thread& t, uint32_t parties = 2) {
     return barriers.Arrive(detector, arena, kBarrier, parties,
-                           [&](Detector::Sync& sync) { detector.OnReleaseMerge(t, sync); });
+                           [&](Barriers::Phase& phase) { detector.OnReleaseMerge(t, phase.sync); });
   }
   void Leave(Detector::Thread& t, Barriers::Phase* phase) {
-    barriers.Leave(detector, arena, phase, [&](Detector::Sync& sync) { detector.OnAcquire(t, sync); });
+    barriers.Leave(detector, arena, phase, [&](Barriers::Phase& left) { detector.OnAcquire(t, left.sync); });
   }
 
   Arena<AtomicMem> arena;
