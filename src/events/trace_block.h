@@ -250,8 +250,7 @@ class BlockReader {
     if (end_ - at_ < 2) return Fault();
     const uint8_t kind = *at_++;
     const uint8_t details = *at_++;
-    if (kind >= kEventKindCount || (details & 7) > static_cast<uint8_t>(MemoryOrder::kSeqCst) || details >> 4 > 7)
-      return Fault();
+    if (kind >= kEventKindCount || (details & 7) > static_cast<uint8_t>(MemoryOrder::kSeqCst)) return Fault();
     event.kind = static_cast<EventKind>(kind);
     event.order = static_cast<MemoryOrder>(details & 7);
     event.mode = static_cast<LockMode>(details >> 3 & 1);

@@ -207,7 +207,7 @@ class Replay {
         if (thread.ignore_writes != 0) --thread.ignore_writes;
         return;
       case EventKind::kBenignRace:
-        benign_.Add(event.addr, event.size, 0);
+        (event.flag == EventFlag::kAround ? benign_around_ : benign_).Add(event.addr, event.size, 0);
         return;
       case EventKind::kPublish:
         return Publish(thread, event);
@@ -327,11 +327,19 @@ class Replay {
   [[gnu::always_inline]] void AccessRange(ThreadState& thread, Addr addr, uint64_t size, AccessKind kind,
                                           AccessOrigin origin) {
     if (IsIgnored(thread, kind)) return;
+    if (!benign_around_.empty() && IsDeclared(addr, size)) [[unlikely]]
+      return;
     if ((Raw(addr) & (kGranule - 1)) + size <= kGranule && size != 0) [[likely]] {
       AccessGranule(thread, GranuleOf(addr), MaskOf(addr, size), kind, origin);
       return;
     }
     AccessGranules(thread, addr, size, kind, origin);
+  }
+
+  [[gnu::noinline]] bool IsDeclared(Addr addr, uint64_t size) {
+    bool is_declared = false;
+    benign_around_.ForEach(addr, size, [&](Addr, Addr, int&) { is_declared = true; });
+    return is_declared;
   }
 
   [[gnu::noinline]] void AccessGranules(ThreadState& thread, Addr addr, uint64_t size, AccessKind kind,
@@ -514,6 +522,7 @@ class Replay {
   void ForgetObjects(const Event& event) {
     atomics_.Forget(event.addr, event.size);
     benign_.Remove(event.addr, event.size);
+    benign_around_.Remove(event.addr, event.size);
     published_.Remove(event.addr, event.size);
   }
 
@@ -579,6 +588,7 @@ class Replay {
   std::vector<SyncId> originals_;             // by name, from kFirstRenamed on
   std::unordered_map<SyncId, Barrier> barriers_;
   IntervalList<int> benign_;
+  IntervalList<int> benign_around_;  // accesses that have one of these bytes
   IntervalList<std::shared_ptr<Sync>> published_;
   Counts gone_counts_{};
   std::vector<RaceRecord> races_;

@@ -27,11 +27,20 @@ void ForgetAll() {
   if (Thread* t = Runtime::Enter()) Runtime::Leave(t);  // whoever enters does it
 }
 
+void NoteBenign(uint64_t addr, uint64_t bytes, EventFlag flag) {
+  Thread* t = Recorder::is_on() ? Runtime::Enter() : nullptr;
+  if (t == nullptr) return;
+  Runtime::Get().NoteBenign(*t, addr, bytes, flag);
+  Runtime::Leave(t);
+}
+
 void DeclareBenign(const void* memory, uint64_t bytes) {
+  NoteBenign(reinterpret_cast<uint64_t>(memory), bytes, EventFlag::kNone);
   const Gate::Passage passage;
   AddBenign(reinterpret_cast<uint64_t>(memory), bytes);
 }
 void DeclareBenign(const Mention& mention) {
+  NoteBenign(mention.address, 1, EventFlag::kAround);
   const Gate::Passage passage;
   AddBenign(mention);
 }

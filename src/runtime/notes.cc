@@ -22,6 +22,10 @@ void Runtime::Record(Thread& t) {
   }
 }
 
+void Runtime::NoteBenign(Thread& t, uint64_t addr, uint64_t bytes, EventFlag flag) {
+  const MemoryNote note(*this, t, EventKind::kBenignRace, addr, bytes, 0, flag);
+}
+
 ContextId Runtime::PrepareNote(Thread& t, uint64_t place) {
   if (place == 0) return kNoContext;
   if (t.mode.locks_to_log) LogLocks(t);

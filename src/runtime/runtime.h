@@ -196,6 +196,8 @@ class Runtime {
   // The locks that were held at an access, `chain` being what its context says of them. False: forgotten.
   bool FindLocks(const AccessRecord& access, ContextId chain, LockLog::Entry& found);
 
+  // The program has declared races on this memory harmless: for the record.
+  void NoteBenign(Thread& t, uint64_t addr, uint64_t bytes, EventFlag flag);
   // All that happens from now on is written down, if the user wants that.
   void Record(Thread& t);
 

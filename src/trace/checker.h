@@ -39,6 +39,7 @@ namespace redflag {
 constexpr bool FlagFits(const Event& event) {
   if (event.flag == EventFlag::kNone) return true;
   if (event.kind == EventKind::kForget) return event.flag == EventFlag::kCells;
+  if (event.kind == EventKind::kBenignRace) return event.flag == EventFlag::kAround;
   if (event.kind == EventKind::kSignal) return event.flag == EventFlag::kNotify || event.flag == EventFlag::kReplaces;
   return event.kind == EventKind::kWait && event.flag == EventFlag::kNotify;
 }

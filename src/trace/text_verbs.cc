@@ -48,6 +48,8 @@ constexpr Verb kVerbs[] = {
     {"ignore-reads", Shape::kRegion, EventKind::kIgnoreReadsBegin},
     {"ignore-writes", Shape::kRegion, EventKind::kIgnoreWritesBegin},
     {"benign", Shape::kMemory, EventKind::kBenignRace},
+    {"benign-around", Shape::kMemory, EventKind::kBenignRace, LockMode::kExclusive, SyncKind::kLock,
+     EventFlag::kAround},
     {"expect-race", Shape::kMemory, EventKind::kExpectRace},
     {"publish", Shape::kMemory, EventKind::kPublish},
     {"unpublish", Shape::kMemory, EventKind::kUnpublish},
@@ -113,7 +115,7 @@ const Verb& VerbFor(const Event& event, SyncKind sync) {
   bool by_sync = kind == EventKind::kSignal || kind == EventKind::kWait;
   return *std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const Verb& verb) {
     if (verb.kind != kind || (by_mode && verb.mode != event.mode)) return false;
-    if (kind == EventKind::kForget) return verb.flag == event.flag;
+    if (kind == EventKind::kForget || kind == EventKind::kBenignRace) return verb.flag == event.flag;
     return !by_sync || (verb.flag == event.flag && (event.flag != EventFlag::kNone || verb.sync == sync));
   });
 }

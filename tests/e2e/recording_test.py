@@ -161,11 +161,19 @@ class RecordingTest(unittest.TestCase):
 
     def forever(self, *more):
         program = subprocess.Popen([str(REDFLAG), "record", "-o", str(self.trace), *more, str(self.here / "forever")],
-                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
         self.addCleanup(program.stdout.close)
-        self.addCleanup(program.kill)
+        self.addCleanup(program.wait, SECONDS)
+        self.addCleanup(self.kill_all, program.pid)
         self.assertEqual(program.stdout.readline(), "raced\n")
         return program
+
+    @staticmethod
+    def kill_all(group):
+        try:
+            os.killpg(group, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
     def kill_children(self, program):
         children = run("pgrep", "-P", program.pid).stdout.split()
@@ -186,7 +194,7 @@ class RecordingTest(unittest.TestCase):
         busy = run(REDFLAG, "analyze", self.trace)
         self.assertEqual(busy.returncode, 2, busy.stdout)
         self.assertIn("still being recorded", busy.stdout)
-        helper = run("pgrep", "-f", f"collect.*{self.trace}").stdout.split()
+        helper = run("pgrep", "-f", f"[c]ollect.*{self.trace}").stdout.split()
         self.assertEqual(len(helper), 1)
         os.kill(int(helper[0]), signal.SIGKILL)
         self.kill_children(program)
@@ -198,7 +206,7 @@ class RecordingTest(unittest.TestCase):
 
     def test_program_goes_on_if_its_helper_is_killed(self):
         program = self.forever()
-        helper = run("pgrep", "-f", f"collect.*{self.trace}").stdout.split()
+        helper = run("pgrep", "-f", f"[c]ollect.*{self.trace}").stdout.split()
         os.kill(int(helper[0]), signal.SIGKILL)
         time.sleep(1)
         self.assertIsNone(program.poll())
