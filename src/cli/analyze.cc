@@ -17,6 +17,9 @@
 #include "cli/traces.h"
 #include "offline/analysis.h"
 #include "offline/part_file.h"
+#ifdef REDFLAG_COLLECT
+#include "offline/recorded_reports.h"
+#endif
 
 namespace redflag::cli {
 namespace {
@@ -111,6 +114,22 @@ bool Suits(const LoadedTrace& trace, const Options& options) {
   return !options.show.check || Refuse("--check is for text traces, and this is a recording");
 }
 
+// For --verify: the detector that told races while the trace was recorded. False, after saying why, if that is not what is wanted.
+bool ChooseRecorded([[maybe_unused]] const LoadedTrace& trace, [[maybe_unused]] const Options& options,
+                    [[maybe_unused]] std::vector<const DetectorInfo*>& detectors) {
+#ifdef REDFLAG_COLLECT
+  const std::string recorded = RecordedDetector(trace.binary->messages());
+  const DetectorInfo* detector = FindDetector(recorded);
+  if (detector == nullptr) return Refuse("--verify: the recording does not say which detector watched");
+  if (options.detectors.empty()) detectors = {detector};
+  for (const DetectorInfo* each : detectors) {
+    if (each == detector) continue;
+    return Refuse(fmt::format("--verify: {} watched when this was recorded, not {}", recorded, each->name));
+  }
+#endif
+  return true;
+}
+
 // Nothing, after saying why, if the trace could not be read to its end.
 std::optional<Analysis> Analyze(const LoadedTrace& trace, const DetectorInfo& detector, const Options& options,
                                 std::optional<Shard> shard) {
@@ -127,7 +146,7 @@ std::optional<Analysis> Analyze(const LoadedTrace& trace, const DetectorInfo& de
   if (shard) how.shard = *shard;
   Analysis analysis = shard ? detector.run(source, how) : AnalyzeInParallel(detector, source, how, jobs);
   if (analysis.error.empty()) return analysis;
-  fmt::print(stderr, "redflag: {}: {}\n", source.name(), analysis.error);
+  fmt::print(stderr, "redflag: {}\n", analysis.error);
   return std::nullopt;
 }
 
@@ -166,7 +185,9 @@ int RunAnalyze(const Options& options) {
     const std::optional<LoadedTrace> trace = LoadTrace(path, options.partial);
     if (!trace || !Suits(*trace, options)) return kBadInput;
     std::vector<Outcome> outcomes;
-    for (const DetectorInfo* detector : detectors) {
+    std::vector<const DetectorInfo*> these = detectors;
+    if (options.show.verify && !ChooseRecorded(*trace, options, these)) return kBadInput;
+    for (const DetectorInfo* detector : these) {
       std::optional<Analysis> analysis = Analyze(*trace, *detector, options, std::nullopt);
       if (!analysis) return kBadInput;
       outcomes.push_back(MakeOutcome(*trace, *detector, *std::move(analysis), options.show));

@@ -211,6 +211,16 @@ RecordedReports BuildRecordedReports(const Analysis& analysis, const std::vector
   return Reporter(analysis, messages).Build();
 }
 
+std::string RecordedDetector(const std::vector<std::vector<std::byte>>& messages) {
+  for (const auto& bytes : messages) {
+    const auto decoded = DecodeMessage(bytes);
+    const auto* message = std::get_if<WireMessage>(&decoded);
+    const auto* detector = message == nullptr ? nullptr : std::get_if<DetectorMessage>(message);
+    if (detector != nullptr) return detector->name;
+  }
+  return {};
+}
+
 std::vector<std::string> DescribeExamples(const Analysis& analysis,
                                           const std::vector<std::vector<std::byte>>& messages) {
   return Reporter(analysis, messages).DescribeExamples();

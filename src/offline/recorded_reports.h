@@ -24,6 +24,9 @@ struct RecordedReports {
 // `messages`: what the program said of itself (BinaryTrace::messages()).
 RecordedReports BuildRecordedReports(const Analysis& analysis, const std::vector<std::vector<std::byte>>& messages);
 
+// The detector that watched while it was recorded; empty: the recording does not say.
+std::string RecordedDetector(const std::vector<std::vector<std::byte>>& messages);
+
 // The innermost place of each example of the verification, in words.
 std::vector<std::string> DescribeExamples(const Analysis& analysis,
                                           const std::vector<std::vector<std::byte>>& messages);

@@ -50,7 +50,8 @@ void Runtime::MemoryNote::Add(Thread& t, EventKind kind, uint64_t addr, uint64_t
 }
 
 void Runtime::AtomicNote::AddEvent(EventKind kind, MemoryOrder order) const {
-  if (thread_.Ignores(kind == EventKind::kAtomicLoad ? AccessKind::kAtomicRead : AccessKind::kAtomicWrite)) {
+  const auto access = kind == EventKind::kAtomicLoad ? AccessKind::kAtomicRead : AccessKind::kAtomicWrite;
+  if (thread_.Ignores(access) || !Get().is_watching()) {
     return AddIgnored(kind, order);
   }
   Event event = EventOf(thread_, kind, context_);
@@ -102,7 +103,8 @@ void Runtime::RecordRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind k
   }
   if (t.mode.locks_to_log) LogLocks(t);
   const ContextId context = t.ContextOf(contexts_, place);
-  const bool is_prepared = Recorder::Prepare(t, contexts_, context);
+  // What happens while nobody watches is forgotten before somebody does.
+  const bool is_prepared = is_watching() && Recorder::Prepare(t, contexts_, context);
   const Lines lines(t, addr, bytes);
   if (is_prepared) Recorder::Access(t, IsWrite(kind), addr, bytes, context, lines.changed_hands());
   ExamineRange(t, addr, bytes, kind, place);

@@ -353,7 +353,7 @@ void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind 
 }
 
 void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
-  if (!flags_.report_bugs || !__atomic_load_n(&is_watching_, __ATOMIC_RELAXED) || IsBenign(t.record)) return;
+  if (!flags_.report_bugs || !is_watching() || IsBenign(t.record)) return;
   if (Recorder::is_on()) [[unlikely]]
     NoteTold(t);
   if (!EmitRace(*this, t, addr, bytes)) return;

@@ -215,6 +215,7 @@ class Runtime {
   void Watch(bool is_watching) { __atomic_store_n(&is_watching_, is_watching, __ATOMIC_RELAXED); }
   // How often old accesses were forgotten, for whatever reason.
   uint64_t flushes() const { return forgotten_ + era_; }
+  bool is_watching() const { return __atomic_load_n(&is_watching_, __ATOMIC_RELAXED); }
   uint64_t races() const { return __atomic_load_n(&races_, __ATOMIC_RELAXED); }
 
  private:

@@ -72,6 +72,7 @@ class WellFormedness {
     }
     switch (event.kind) {
       case kForget:
+        break;
       case kTold:
         Require(false, "only recordings have it");
         break;
@@ -302,7 +303,10 @@ TEST(GeneratorTest, EveryKindOfEventOccurs) {
       unaligned += event.kind == EventKind::kWrite && Raw(event.addr) / 8 != (Raw(event.addr) + event.size - 1) / 8;
     }
   }
-  for (int kind = 0; kind < kEventKindCount; ++kind) EXPECT_GT(count[static_cast<size_t>(kind)], 20u) << kind;
+  for (int kind = 0; kind < kEventKindCount; ++kind) {
+    if (kind == static_cast<int>(EventKind::kTold)) continue;
+    EXPECT_GT(count[static_cast<size_t>(kind)], 20u) << kind;
+  }
   EXPECT_GT(shared, 20u);
   EXPECT_GT(late_forks, 20u);
   EXPECT_GT(unaligned, 20u);

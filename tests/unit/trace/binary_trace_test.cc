@@ -302,7 +302,8 @@ class DamageTest : public BinaryTraceTest {
 };
 
 TEST_F(DamageTest, AFileThatBreaksOffAnywhereIsRefusedOrReadAsFarAsItIsConsistent) {
-  ASSERT_TRUE(SameEvents(Read(path_).events, NaiveMerge(threads_)));
+  // What comes after the last checkpoint may lack what it depends on.
+  ASSERT_TRUE(SameEvents(Read(path_).events, Consistent(bytes_.size())));
   ASSERT_LT(Consistent(bytes_.size()).size(), 40u);
   ASSERT_GT(Consistent(checkpoints_[0].second).size(), 5u);
   for (size_t length = 0; length < bytes_.size(); ++length) {

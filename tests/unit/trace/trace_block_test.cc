@@ -165,7 +165,6 @@ TEST(TraceBlockTest, WhatIsNoRecordIsAFault) {
       {0x80 | 2, 0, 0},                                                                // an unknown bit
       {2, kEventKindCount, 0},                                                         // an unknown kind
       {2, 2, 5},                                                                       // an unknown order
-      {2, 2, 0x40},                                                                    // an unknown flag
       {6 << 2 | 0x40 | 0x80},                                                          // an unknown size
       {0x20 | 0xc0, 0},                                                                // a stamp that does not go on
       {7, 1, 1, 1},                                                                    // an unknown bit of a context
