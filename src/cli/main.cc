@@ -20,12 +20,13 @@ namespace {
 constexpr const char* kFooter = R"(Examples:
   redflag c++ -g -o app app.cc                       build a program for race detection
   redflag run ./app                                  run it; races are reported as they happen
-  redflag analyze examples/first-race.trace          find the races of a recorded run
+  redflag record ./app                               keep what it does, in redflag.rft
+  redflag analyze redflag.rft                        find the races of a recorded run
   redflag analyze -d all --stats app.trace           ask every detector, count the rules they applied
   redflag list                                       which detectors there are
   redflag doctor                                     does all of this work on this machine, and if not, why
 
-Exit codes: 0 no race, 66 races found, 1 --check failed, 2 bad command line or input.
+Exit codes: 0 no race, 66 races found, 1 --check or --verify failed, 2 bad command line or input.
 `redflag help COMMAND` says more about each command.)";
 
 int Main(int argc, char** argv) {
