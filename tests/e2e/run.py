@@ -413,6 +413,10 @@ def main():
     programs = [read_program(path) for path in sorted([*HERE.glob("*.cc"), *HERE.glob("*.c")])]
     if arguments.detector:
         programs = [program for program in programs if program.detectors == ["hb"]]
+    if arguments.cross:  # there is one runtime for the emulator
+        for program in programs:
+            program.directives["DETECTORS"] = ["hb"] if "hb" in program.detectors else []
+        programs = [program for program in programs if program.directives["DETECTORS"]]
     if arguments.only:
         programs = [program for program in programs if any(part in program.name for part in arguments.only)]
     compilers = arguments.compilers.split(",")
