@@ -46,8 +46,8 @@ std::optional<LoadedTrace> OfText(Trace trace) {
   return loaded;
 }
 
-std::optional<LoadedTrace> Complain(const std::string& path, const std::string& what) {
-  fmt::print(stderr, "redflag: {}: {}\n", path, what);
+std::optional<LoadedTrace> Complain(const std::string& what) {
+  fmt::print(stderr, "redflag: {}\n", what);
   return std::nullopt;
 }
 
@@ -60,12 +60,12 @@ std::optional<LoadedTrace> LoadTrace(const std::string& path, bool partial) {
     return OfText(*std::move(trace));
   }
   auto opened = BinaryTrace::Open(path, {.partial = partial});
-  if (const auto* error = std::get_if<std::string>(&opened)) return Complain(path, *error);
+  if (const auto* error = std::get_if<std::string>(&opened)) return Complain(*error);
   auto binary = std::get<std::unique_ptr<BinaryTrace>>(std::move(opened));
   if (!binary->left_out().empty()) fmt::print(stderr, "redflag: {}: warning: {}\n", path, binary->left_out());
   if (binary->has_names()) {
     auto trace = binary->Load();
-    if (const auto* error = std::get_if<std::string>(&trace)) return Complain(path, *error);
+    if (const auto* error = std::get_if<std::string>(&trace)) return Complain(*error);
     return OfText(std::get<Trace>(std::move(trace)));
   }
   LoadedTrace loaded;

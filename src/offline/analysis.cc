@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "offline/race_keeper.h"
@@ -147,8 +148,12 @@ Analysis MergeShards(std::vector<Analysis> shards) {
   }
   SortExamples(merged.verification);
 
-  std::stable_sort(order.begin(), order.end(), [&](const Source& a, const Source& b) {
-    return ComesBefore(shards[a.shard].races[a.index], shards[b.shard].races[b.index]);
+  std::ranges::sort(order, [&](const Source& a, const Source& b) {
+    const RaceRecord& first = shards[a.shard].races[a.index];
+    const RaceRecord& second = shards[b.shard].races[b.index];
+    if (ComesBefore(first, second)) return true;
+    if (ComesBefore(second, first)) return false;
+    return std::tie(a.shard, a.index) < std::tie(b.shard, b.index);
   });
   LocksetNames names;
   for (const auto& [shard, i] : order) {
