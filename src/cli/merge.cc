@@ -61,6 +61,7 @@ int RunMerge(const Options& options) {
   const std::optional<LoadedTrace> trace = LoadTrace(path, first.partial);
   if (!trace) return kBadInput;
   std::vector<Analysis> analyses;
+  analyses.reserve(parts.size());
   for (Part& part : parts) analyses.push_back(std::move(part.analysis));
   const Outcome outcome = MakeOutcome(*trace, *detector, MergeShards(std::move(analyses)), options.show);
   Presenter presenter(options.show);

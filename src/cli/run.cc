@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -71,14 +72,14 @@ class RecordFile {
     if (path.empty()) return;
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     struct stat status{};
-    if (fd < 0 || fstat(fd, &status) != 0) {
-      error_ = fmt::format("cannot record to {}: {}", path, std::strerror(errno));
-    } else if (!S_ISREG(status.st_mode)) {
-      error_ = fmt::format("cannot record to {}: it is not a file", path);
-    } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-      error_ = fmt::format("cannot record to {}: another program is being recorded there", path);
-    } else if (ftruncate(fd, 0) != 0) {
-      error_ = fmt::format("cannot record to {}: {}", path, std::strerror(errno));
+    const auto fail = [&](std::string_view why) { error_ = fmt::format("cannot record to {}: {}", path, why); };
+    const bool is_there = fd >= 0 && fstat(fd, &status) == 0;
+    if (is_there && !S_ISREG(status.st_mode)) {
+      fail("it is not a file");
+    } else if (is_there && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      fail("another program is being recorded there");
+    } else if (!is_there || ftruncate(fd, 0) != 0) {
+      fail(std::strerror(errno));
     }
     if (fd >= 0) close(fd);
   }

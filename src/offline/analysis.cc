@@ -59,6 +59,7 @@ Analysis AnalyzeInParallel(const DetectorInfo& detector, const EventSource& sour
   std::vector<Analysis> shards(jobs);
   std::vector<std::exception_ptr> failures(jobs);
   std::vector<std::thread> threads;
+  threads.reserve(jobs);
   for (uint32_t i = 0; i < jobs; ++i) {
     threads.emplace_back([&, i] {
       try {
