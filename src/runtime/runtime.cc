@@ -376,9 +376,11 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
   t.locks.Push(HeldAt{
       .address = lock, .context = taken_at, .chain = t.chain(), .mode = mode, .depth = static_cast<uint16_t>(depth)});
   t.mode.locks_to_log = true;
-  const ContextId noted = ContextToNote(t, place);
+  // The same context as in the chain: by it, whoever reads the record finds the place of each lock.
+  if (Recorder::is_on()) [[unlikely]]
+    Recorder::Prepare(t, contexts_, taken_at);
   SyncTable::Locked object(syncs_, lock);
-  NoteSync(t, EventKind::kLock, *object, noted, mode);
+  NoteSync(t, EventKind::kLock, *object, taken_at, mode);
   if (kAsksForLocks) {
     t.locks[t.locks.size() - 1].name = object->name;
     t.state.held.Acquire(object->name, mode);

@@ -101,6 +101,30 @@ int main() {
 """
 
 
+# Both sides hold locks; the one that comes later is the one that waited.
+LOCKED = """
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+int shared;
+std::mutex first, second, third;
+void Take() { first.lock(); }
+int main() {
+  std::thread early([] {
+    Take();
+    std::lock_guard guard(second);
+    shared = 1;
+    first.unlock();
+    pause();
+  });
+  early.detach();
+  usleep(300000);
+  std::lock_guard guard(third);
+  shared = 2;
+}
+"""
+
+
 def run(*command, **kwargs):
     return subprocess.run(["timeout", str(SECONDS), *map(str, command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **kwargs)
@@ -111,7 +135,7 @@ class RecordingTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.here = pathlib.Path(cls.folder.name)
-        for name, source in (("race", RACE), ("forever", FOREVER), ("crash", CRASH), ("fork", FORK), ("many", MANY)):
+        for name, source in (("race", RACE), ("forever", FOREVER), ("crash", CRASH), ("fork", FORK), ("many", MANY), ("locked", LOCKED)):
             (cls.here / f"{name}.cc").write_text(source)
             built = run(REDFLAG, "c++", "-g", "-O1", "-o", cls.here / name, cls.here / f"{name}.cc", "-pthread")
             assert built.returncode == 0, built.stdout
@@ -144,6 +168,13 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(done.returncode, 66, done.stdout)
         self.assertIn("DATA RACE on shared", done.stdout)
         self.races(self.trace, "--verify", status=0)
+
+    def test_reports_are_those_of_the_running_program(self):
+        live = self.here / "live.txt"
+        run(REDFLAG, "run", "--record", self.trace, "-o", live, self.here / "locked")
+        said = live.read_text().split("\nredflag: ")[0].rstrip()
+        self.assertEqual(said.count("taken at:"), 3, said)
+        self.assertEqual(self.races(self.trace).rpartition("\n" + str(self.trace))[0].rstrip(), said)
 
     def test_a_second_run_replaces_the_first(self):
         for _ in range(2):
