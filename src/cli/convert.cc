@@ -1,12 +1,9 @@
 // redflag convert: text traces to binary ones and back.
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -16,8 +13,9 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/traces.h"
 #include "trace/binary_convert.h"
-#include "trace/text_reader.h"
+#include "trace/replacement.h"
 #include "trace/text_writer.h"
 
 namespace redflag::cli {
@@ -41,41 +39,6 @@ Examples:
   redflag convert app.trace app.rft                 smaller, and quicker to read
   redflag convert app.rft -                         to look at
   redflag convert --partial app.rft part.trace      what there is of a recording that broke off)";
-
-// A file that takes the place of `path` when it is complete, and is gone if it never is.
-class Replacement {
- public:
-  // fd() is -1 if it cannot be made; errno says why.
-  explicit Replacement(const std::string& path) {
-    std::error_code none;
-    path_ = std::filesystem::weakly_canonical(path, none).string();
-    if (path_.empty()) path_ = path;
-    temporary_ = path_ + ".XXXXXX";
-    fd_ = mkostemp(temporary_.data(), O_CLOEXEC);
-    if (fd_ < 0) return;
-    const mode_t mask = umask(0);
-    umask(mask);
-    fchmod(fd_, 0666 & ~mask);
-  }
-  ~Replacement() {
-    if (fd_ >= 0 && !kept_) unlink(temporary_.c_str());
-  }
-  Replacement(const Replacement&) = delete;
-  Replacement& operator=(const Replacement&) = delete;
-
-  int fd() const { return fd_; }  // whoever writes to it closes it
-  const std::string& temporary() const { return temporary_; }
-  bool Keep() {
-    kept_ = std::rename(temporary_.c_str(), path_.c_str()) == 0;
-    return kept_;
-  }
-
- private:
-  std::string path_;
-  std::string temporary_;
-  int fd_ = -1;
-  bool kept_ = false;
-};
 
 // What went wrong, in words; empty: nothing.
 template <class Write>
@@ -124,19 +87,9 @@ std::string FromBinary(const Options& options) {
 }
 
 std::string FromText(const Options& options) {
-  const bool is_stdin = options.from == "-";
-  const std::string name = is_stdin ? "<stdin>" : options.from;
-  std::ifstream file;
-  if (!is_stdin) {
-    struct stat status{};
-    errno = 0;
-    file.open(options.from, std::ios::binary);
-    if (file && stat(options.from.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) errno = EISDIR;
-    if (!file || errno == EISDIR) return fmt::format("cannot read {}: {}", options.from, std::strerror(errno));
-  }
-  TraceResult result = ReadTextTrace(is_stdin ? std::cin : file, name);
-  if (const auto* error = std::get_if<TraceError>(&result)) return FormatError(*error, name);
-  const Trace& trace = std::get<Trace>(result);
+  const auto read = ReadText(options.from);
+  if (const auto* problem = std::get_if<std::string>(&read)) return *problem;
+  const Trace& trace = std::get<Trace>(read);
   if (options.form != "text") return WriteBinary(options.to, trace);
   return WriteText(options.to, [&](std::ostream& out) {
     WriteTextTrace(trace, out);
@@ -148,12 +101,7 @@ int RunConvert(const Options& options) {
   const bool binary = options.from != "-" && BinaryTrace::IsBinary(options.from);
   std::string problem = binary ? FromBinary(options) : FromText(options);
   if (problem.empty()) return kOk;
-  // An error in a text trace comes with its place and the line.
-  if (problem.ends_with('\n')) {
-    fmt::print(stderr, "{}", problem);
-  } else {
-    fmt::print(stderr, "redflag: {}\n", problem);
-  }
+  PrintProblem(problem);
   return kBadInput;
 }
 

@@ -17,28 +17,6 @@
 namespace redflag::cli {
 namespace {
 
-// Prints the error and returns nothing if the trace cannot be had.
-std::optional<Trace> ReadTrace(const std::string& path) {
-  const bool is_stdin = path == "-";
-  const std::string name = is_stdin ? "<stdin>" : path;
-  std::ifstream file;
-  if (!is_stdin) {
-    file.open(path, std::ios::binary);
-    if (file && file.peek() == std::char_traits<char>::eof() && file.bad()) file.setstate(std::ios::failbit);
-    if (!file && !file.eof()) {
-      fmt::print(stderr, "redflag: cannot read {}: {}\n", path, std::strerror(errno));
-      return std::nullopt;
-    }
-    file.clear();
-  }
-  TraceResult result = ReadTextTrace(is_stdin ? std::cin : file, name);
-  if (const auto* error = std::get_if<TraceError>(&result)) {
-    fmt::print(stderr, "{}", FormatError(*error, name));
-    return std::nullopt;
-  }
-  return std::get<Trace>(std::move(result));
-}
-
 std::optional<LoadedTrace> OfText(Trace trace) {
   LoadedTrace loaded;
   loaded.text = std::make_unique<Trace>(std::move(trace));
@@ -47,17 +25,40 @@ std::optional<LoadedTrace> OfText(Trace trace) {
 }
 
 std::optional<LoadedTrace> Complain(const std::string& what) {
-  fmt::print(stderr, "redflag: {}\n", what);
+  PrintProblem(what);
   return std::nullopt;
 }
 
 }  // namespace
 
+std::variant<Trace, std::string> ReadText(const std::string& path) {
+  const bool is_stdin = path == "-";
+  const std::string name = is_stdin ? "<stdin>" : path;
+  std::ifstream file;
+  if (!is_stdin) {
+    file.open(path, std::ios::binary);
+    if (file && file.peek() == std::char_traits<char>::eof() && file.bad()) file.setstate(std::ios::failbit);
+    if (!file && !file.eof()) return fmt::format("cannot read {}: {}", path, std::strerror(errno));
+    file.clear();
+  }
+  TraceResult result = ReadTextTrace(is_stdin ? std::cin : file, name);
+  if (const auto* error = std::get_if<TraceError>(&result)) return FormatError(*error, name);
+  return std::get<Trace>(std::move(result));
+}
+
+void PrintProblem(const std::string& problem) {
+  if (problem.ends_with('\n')) {
+    fmt::print(stderr, "{}", problem);
+  } else {
+    fmt::print(stderr, "redflag: {}\n", problem);
+  }
+}
+
 std::optional<LoadedTrace> LoadTrace(const std::string& path, bool partial) {
   if (path == "-" || !BinaryTrace::IsBinary(path)) {
-    std::optional<Trace> trace = ReadTrace(path);
-    if (!trace) return std::nullopt;
-    return OfText(*std::move(trace));
+    auto trace = ReadText(path);
+    if (const auto* problem = std::get_if<std::string>(&trace)) return Complain(*problem);
+    return OfText(std::get<Trace>(std::move(trace)));
   }
   auto opened = BinaryTrace::Open(path, {.partial = partial});
   if (const auto* error = std::get_if<std::string>(&opened)) return Complain(*error);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "trace/binary_trace.h"
 #include "trace/event_stream.h"
@@ -19,6 +20,12 @@ struct LoadedTrace {
   bool is_recording() const { return text == nullptr; }
   const EventSource& source() const { return is_recording() ? static_cast<const EventSource&>(*binary) : *of_text; }
 };
+
+// A text trace, or what is wrong, for PrintProblem. `-` is standard input.
+std::variant<Trace, std::string> ReadText(const std::string& path);
+
+// To standard error. What is wrong with a text trace comes with its place and line, and is printed as it is.
+void PrintProblem(const std::string& problem);
 
 // `-` is standard input. Prints the error and returns nothing if the trace cannot be had.
 std::optional<LoadedTrace> LoadTrace(const std::string& path, bool partial);

@@ -92,8 +92,7 @@ void Collector::Finish(uint64_t dropped) {
                         {"slots", counters_.slots},
                         {"contexts", counters_.contexts},
                         {"contexts_lost", counters_.contexts_lost},
-                        {"flushes", counters_.flushes},
-                        {"shadow_bytes", counters_.shadow_bytes}}));
+                        {"flushes", counters_.flushes}}));
 }
 
 }  // namespace redflag

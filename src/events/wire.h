@@ -111,7 +111,7 @@ struct Race {
 };
 
 struct Counters {
-  uint64_t races, duplicates, dropped_messages, contexts, contexts_lost, threads, slots, flushes, shadow_bytes;
+  uint64_t races, duplicates, dropped_messages, contexts, contexts_lost, threads, slots, flushes;
 };
 
 struct Suppressions {

@@ -1,7 +1,6 @@
 #include "offline/part_file.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +11,8 @@
 #include <stdexcept>
 #include <utility>
 #include <vector>
+
+#include "trace/replacement.h"
 
 namespace redflag {
 namespace {
@@ -212,15 +213,13 @@ std::string WritePart(const Part& part, const std::string& path) {
                      {"shards", part.shard.count},
                      {"analysis", Of(part.analysis)}};
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
-  std::FILE* const file = std::fopen(temporary.c_str(), "wbe");
-  if (file == nullptr) return fmt::format("cannot write {}: {}", temporary, std::strerror(errno));
+  const auto failed = [&] { return fmt::format("cannot write {}: {}", path, std::strerror(errno)); };
+  Replacement replacement(path);
+  std::FILE* const file = replacement.fd() < 0 ? nullptr : fdopen(replacement.fd(), "wb");
+  if (file == nullptr) return failed();
   const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
   const bool closed = std::fclose(file) == 0;
-  if (written && closed && std::rename(temporary.c_str(), path.c_str()) == 0) return {};
-  const int error = errno;
-  std::remove(temporary.c_str());
-  return fmt::format("cannot write {}: {}", path, std::strerror(error));
+  return written && closed && replacement.Keep() ? std::string() : failed();
 }
 
 std::variant<Part, std::string> ReadPart(const std::string& path) {

@@ -31,21 +31,17 @@ void RaceKeeper::Note(const Event& event) {
       return NoteUnlock(event);
     case EventKind::kAlloc:
       NoteGone(event.addr, event.size);
-      blocks_.insert_or_assign(
-          event.addr, RecordedRace::Block{
-                          .begin = event.addr,
-                          .size = event.size,
-                          .thread = event.thread,
-                          .allocated_at = event.position == kNoPosition ? kNoContext : ContextId{Raw(event.position)}});
+      blocks_.insert_or_assign(event.addr, RecordedRace::Block{.begin = event.addr,
+                                                               .size = event.size,
+                                                               .thread = event.thread,
+                                                               .allocated_at = RecordedContextOf(event)});
       return;
     case EventKind::kFree:
     case EventKind::kForget:
       return NoteGone(event.addr, event.size);
     case EventKind::kThreadFork:
-      forks_.insert_or_assign(
-          event.child(),
-          RecordedFork{.creator = event.thread,
-                       .context = event.position == kNoPosition ? kNoContext : ContextId{Raw(event.position)}});
+      forks_.insert_or_assign(event.child(),
+                              RecordedFork{.creator = event.thread, .context = RecordedContextOf(event)});
       return;
     default:
       return;
@@ -53,7 +49,7 @@ void RaceKeeper::Note(const Event& event) {
 }
 
 void RaceKeeper::NoteLock(const Event& event) {
-  const ContextId taken_at = event.position == kNoPosition ? kNoContext : ContextId{Raw(event.position)};
+  const ContextId taken_at = RecordedContextOf(event);
   std::vector<Held>& held = held_[event.thread];
   for (Held& have : held) {
     if (have.name != event.sync() || have.lock.mode != event.mode) continue;

@@ -30,10 +30,13 @@
 #include "events/event.h"
 #include "events/race_record.h"
 #include "offline/atomic_table.h"
+#include "offline/benign_memory.h"
 #include "offline/cell_map.h"
 #include "offline/interval_list.h"
 #include "offline/object_map.h"
+#include "offline/renamed_locks.h"
 #include "offline/shard.h"
+#include "trace/event_stream.h"
 
 namespace redflag {
 
@@ -85,10 +88,7 @@ class Replay {
   }
 
   // The lock of the trace that a lock in a record stands for.
-  SyncId OriginalLock(SyncId lock) const {
-    const size_t renamed = size_t{Raw(lock)} - kFirstRenamed;
-    return Raw(lock) < kFirstRenamed || renamed >= originals_.size() ? lock : originals_[renamed];
-  }
+  SyncId OriginalLock(SyncId lock) const { return names_.OriginalOf(lock); }
 
   // `index` is the event's place in the stream; for text traces it must fit the 32 bits of a ContextId.
   [[gnu::always_inline]] void Step(const Event& event, uint64_t index) {
@@ -122,22 +122,8 @@ class Replay {
 
   static_assert(static_cast<int>(EventKind::kRead) == 0 && static_cast<int>(EventKind::kWrite) == 1);
 
-  static ContextId RecordedContextOf(const Event& event) {
-    return event.position == kNoPosition ? kNoContext : ContextId{Raw(event.position)};
-  }
-
   // All but plain accesses. Counted by the first shard, but for the accesses in it.
   [[gnu::noinline]] void OtherEvent(const Event& event) {
-    switch (event.kind) {
-      case EventKind::kTold:
-      case EventKind::kThreadName:
-      case EventKind::kFunctionEnter:
-      case EventKind::kFunctionExit:
-      case EventKind::kExpectRace:
-        return;  // for reports and tests: read off the trace
-      default:
-        break;
-    }
     ThreadState& thread = ThreadOf(event);
     if (options_.shard.IsFirst()) return Handle(thread, event);
     Counts counted = CountsOf(thread);
@@ -207,7 +193,7 @@ class Replay {
         if (thread.ignore_writes != 0) --thread.ignore_writes;
         return;
       case EventKind::kBenignRace:
-        (event.flag == EventFlag::kAround ? benign_around_ : benign_).Add(event.addr, event.size, 0);
+        benign_.Declare(event);
         return;
       case EventKind::kPublish:
         return Publish(thread, event);
@@ -222,7 +208,7 @@ class Replay {
       case EventKind::kFunctionEnter:
       case EventKind::kFunctionExit:
       case EventKind::kExpectRace:
-        return;
+        return;  // for reports and tests: read off the trace
     }
   }
 
@@ -274,23 +260,11 @@ class Replay {
     return *place;
   }
 
-  // A lock that was created or destroyed is another lock: detectors know it by a new name.
-  static constexpr uint32_t kFirstRenamed = 1u << 30;
-  void Rename(SyncId lock) {
-    names_[lock] = SyncId{kFirstRenamed + static_cast<uint32_t>(originals_.size())};
-    originals_.push_back(lock);
-  }
-  SyncId NameOf(SyncId lock) const {
-    if (names_.empty()) return lock;
-    const auto name = names_.find(lock);
-    return name == names_.end() ? lock : name->second;
-  }
-
   // Names of objects at addresses are not used twice.
   void RenewLock(const Event& event) {
     if (Raw(event.addr) != 0) return atomics_.Forget(event.addr, 1);
     SyncPlace(event.sync()).reset();
-    Rename(event.sync());
+    names_.Rename(event.sync());
   }
 
   // ---- Accesses ----
@@ -327,19 +301,13 @@ class Replay {
   [[gnu::always_inline]] void AccessRange(ThreadState& thread, Addr addr, uint64_t size, AccessKind kind,
                                           AccessOrigin origin) {
     if (IsIgnored(thread, kind)) return;
-    if (!benign_around_.empty() && IsDeclared(addr, size)) [[unlikely]]
+    if (benign_.IsAround(addr, size)) [[unlikely]]
       return;
     if ((Raw(addr) & (kGranule - 1)) + size <= kGranule && size != 0) [[likely]] {
       AccessGranule(thread, GranuleOf(addr), MaskOf(addr, size), kind, origin);
       return;
     }
     AccessGranules(thread, addr, size, kind, origin);
-  }
-
-  [[gnu::noinline]] bool IsDeclared(Addr addr, uint64_t size) {
-    bool is_declared = false;
-    benign_around_.ForEach(addr, size, [&](Addr, Addr, int&) { is_declared = true; });
-    return is_declared;
   }
 
   [[gnu::noinline]] void AccessGranules(ThreadState& thread, Addr addr, uint64_t size, AccessKind kind,
@@ -350,8 +318,8 @@ class Replay {
 
   [[gnu::always_inline]] void AccessGranule(ThreadState& thread, Addr granule, ByteMask bytes, AccessKind kind,
                                             AccessOrigin origin) {
-    if (!benign_.empty()) [[unlikely]] {
-      bytes = WithoutBenign(granule, bytes);
+    if (benign_.has_bytes()) [[unlikely]] {
+      bytes = benign_.Without(granule, bytes);
       if (!Any(bytes)) return;
     }
     cells_.ForBytes(granule, bytes, [&](Cell& cell, ByteMask part, Addr object, uint64_t object_size) {
@@ -395,14 +363,6 @@ class Replay {
     races_.push_back(record_);
   }
 
-  ByteMask WithoutBenign(Addr granule, ByteMask bytes) {
-    benign_.ForEach(granule, kGranule, [&](Addr begin, Addr end, int&) {
-      const Addr first = begin < granule ? granule : begin;
-      bytes = bytes & ~MaskOf(first, end - first);
-    });
-    return bytes;
-  }
-
   // ---- Locks and barriers ----
 
   // Who takes order from locks learns nothing from a condition variable.
@@ -421,10 +381,10 @@ class Replay {
 
   void LockOrUnlock(ThreadState& thread, const Event& event) {
     if (event.kind == EventKind::kLock) {
-      if (thread.state.held.Acquire(NameOf(event.sync()), event.mode)) {
+      if (thread.state.held.Acquire(names_.Of(event.sync()), event.mode)) {
         detector_.OnLock(thread.state, SyncOf(event), event.mode);
       }
-    } else if (thread.state.held.Release(NameOf(event.sync()), event.mode)) {
+    } else if (thread.state.held.Release(names_.Of(event.sync()), event.mode)) {
       detector_.OnUnlock(thread.state, SyncOf(event), event.mode);
     }
   }
@@ -521,8 +481,7 @@ class Replay {
 
   void ForgetObjects(const Event& event) {
     atomics_.Forget(event.addr, event.size);
-    benign_.Remove(event.addr, event.size);
-    benign_around_.Remove(event.addr, event.size);
+    benign_.Forget(event.addr, event.size);
     published_.Remove(event.addr, event.size);
   }
 
@@ -584,11 +543,9 @@ class Replay {
   std::unordered_map<Tid, std::unique_ptr<ThreadState>> ended_;  // and not joined
   std::vector<std::unique_ptr<Sync>> syncs_;                     // by SyncId
   std::unordered_map<SyncId, std::unique_ptr<Sync>> far_syncs_;
-  std::unordered_map<SyncId, SyncId> names_;  // of locks that are not known by their own id any more
-  std::vector<SyncId> originals_;             // by name, from kFirstRenamed on
+  RenamedLocks names_;
   std::unordered_map<SyncId, Barrier> barriers_;
-  IntervalList<int> benign_;
-  IntervalList<int> benign_around_;  // accesses that have one of these bytes
+  BenignMemory benign_;
   IntervalList<std::shared_ptr<Sync>> published_;
   Counts gone_counts_{};
   std::vector<RaceRecord> races_;

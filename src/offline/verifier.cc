@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "trace/event_stream.h"
+
 namespace redflag {
 namespace {
 
@@ -26,7 +28,7 @@ void Verifier::OnEvent(const Event& event, uint64_t index) {
   Acting& thread = threads_[event.thread];
   if (!thread.untold.empty()) Flush(thread, event.thread);
   thread.event = index;
-  thread.context = event.position == kNoPosition ? kNoContext : ContextId{Raw(event.position)};
+  thread.context = RecordedContextOf(event);
 }
 
 void Verifier::OnRace(const RaceRecord& race) {

@@ -19,6 +19,7 @@
 #include "runtime/brief.h"
 #include "runtime/environment.h"
 #include "runtime/external_tags.h"
+#include "runtime/helper.h"
 #include "runtime/message.h"
 #include "runtime/runtime.h"
 
@@ -54,18 +55,16 @@ class Emitter {
   void Note(uint32_t severity, const char* text);
   void Modules();
   void ThreadChanged(Runtime& runtime, Tid tid);
-  void Counters(const Runtime& runtime);
+  void Counters(Runtime& runtime);
   void ModulesGone(uint64_t begin, uint64_t bytes);
 
  private:
   bool OpenRing();
-  bool StartHelper();
   void StartIfDeferred() {
     if (deferred_ != nullptr) StartDeferred();
   }
   [[gnu::cold, gnu::noinline]] void StartDeferred();
   void PutTag(uint32_t number, const char* object_type, const char* header);
-  bool FindCommand(char* path, size_t capacity);
   void Put(Message& message);
   void PutModules();
   void PutSuppressions(const Flags& flags);
@@ -124,106 +123,6 @@ bool Emitter::OpenRing() {
   return true;
 }
 
-// $REDFLAG_COMMAND, or bin/redflag of the tree that this library is in (lib/redflag/DETECTOR/libredflag_rt.so).
-bool Emitter::FindCommand(char* path, size_t capacity) {
-  if (GetEnvironment("REDFLAG_COMMAND", path, capacity)) return true;
-  struct Search {
-    char* path;
-    size_t capacity;
-    bool found;
-  } search{path, capacity, false};
-  ForEachMappedFile(
-      [](const MappedFile& file, void* data) {
-        auto& out = *static_cast<Search*>(data);
-        const auto here = reinterpret_cast<uint64_t>(&StartEmitting);
-        if (here < file.begin || here >= file.end) return true;
-        size_t length = 0;
-        while (file.path[length] != '\0') ++length;
-        for (int levels = 0; levels < 4; ++levels) {
-          while (length > 0 && file.path[length - 1] != '/') --length;
-          if (length > 0) --length;
-        }
-        constexpr char kTail[] = "/bin/redflag";
-        if (length + sizeof kTail > out.capacity) return false;
-        for (size_t i = 0; i < length; ++i) out.path[i] = file.path[i];
-        for (size_t i = 0; i < sizeof kTail; ++i) out.path[length + i] = kTail[i];
-        out.found = true;
-        return false;
-      },
-      &search);
-  return search.found && arch::Syscall(SYS_faccessat, AT_FDCWD, reinterpret_cast<int64_t>(path), 1 /* X_OK */) == 0;
-}
-
-// A grandchild in a session of its own: the program's wait() never sees it, nor do its signals reach it.
-bool Emitter::StartHelper() {
-  static char command[512];
-  if (!FindCommand(command, sizeof command)) return false;
-  Line fd;
-  Line pid;
-  fd.Add(static_cast<uint64_t>(fd_));
-  pid.Add(static_cast<uint64_t>(Pid()));
-  static char output[512] = "";
-  const bool to_file = GetEnvironment("REDFLAG_OUTPUT", output, sizeof output);
-  static char json[512] = "";
-  const bool with_json = GetEnvironment("REDFLAG_JSON", json, sizeof json);
-  Line share;
-  static char record[512] = "";
-  const int64_t share_fd = GetEnvironment("REDFLAG_RECORD", record, sizeof record) ? Recorder::OpenShare() : -1;
-  if (share_fd >= 0) share.Add(static_cast<uint64_t>(share_fd));
-  const char* arguments[18] = {command, "collect",  "--ring-fd",  fd.text(),
-                               "--pid", pid.text(), "--detector", Detector::kName};
-  int count = 8;
-  if (to_file) {
-    arguments[count++] = "--output";
-    arguments[count++] = output;
-  }
-  if (with_json) {
-    arguments[count++] = "--json";
-    arguments[count++] = json;
-  }
-  if (share_fd >= 0) {
-    arguments[count++] = "--trace-fd";
-    arguments[count++] = share.text();
-    arguments[count++] = "--record";
-    arguments[count++] = record;
-  }
-  static char no_color[8];
-  const char* environment[] = {GetEnvironment("NO_COLOR", no_color, sizeof no_color) ? "NO_COLOR=1" : nullptr, nullptr};
-
-  // As fork() does it, or debuggers take the child for a thread. The program has no children yet whose end it could miss; in the child of
-  // a fork it may have, and the helper makes no signal.
-  const int end_signal = deferred_ == nullptr ? SIGCHLD : 0;
-  uint64_t child_signal = uint64_t{1} << (SIGCHLD - 1);
-  uint64_t mask_before = 0;
-  arch::Syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<int64_t>(&child_signal),
-                reinterpret_cast<int64_t>(&mask_before), sizeof mask_before);
-  const int64_t child = arch::Syscall(SYS_clone, end_signal);
-  if (child == 0) {
-    arch::Syscall(SYS_setsid);
-    arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
-    const int64_t grandchild = arch::Syscall(SYS_clone, SIGCHLD);
-    if (grandchild == 0) {
-      arch::Syscall(SYS_execve, reinterpret_cast<int64_t>(command), reinterpret_cast<int64_t>(arguments),
-                    reinterpret_cast<int64_t>(environment));
-      ring_->reader_failed = 1;
-      arch::Syscall(SYS_exit_group, 127);
-    }
-    arch::Syscall(SYS_exit_group, 0);
-  }
-  if (child > 0) {
-    while (arch::Syscall(SYS_wait4, child, 0, end_signal == 0 ? __WCLONE : 0) == -EINTR) {
-    }
-    timespec at_once = {};
-    if (end_signal != 0) {
-      arch::Syscall(SYS_rt_sigtimedwait, reinterpret_cast<int64_t>(&child_signal), 0,
-                    reinterpret_cast<int64_t>(&at_once), sizeof child_signal);
-    }
-  }
-  arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
-  if (share_fd >= 0) arch::Syscall(SYS_close, share_fd);
-  return child > 0;
-}
-
 void Emitter::OpenStatus() {
   static char path[128];
   if (!GetEnvironment("REDFLAG_STATUS", path, sizeof path)) return;
@@ -236,7 +135,7 @@ void Emitter::OpenStatus() {
 
 void Emitter::Start(const Flags& flags) {
   OpenStatus();
-  has_helper_ = OpenRing() && StartHelper();
+  has_helper_ = OpenRing() && StartHelper(fd_, *ring_, deferred_ != nullptr);
   if (fd_ >= 0) arch::Syscall(SYS_close, fd_);
   if (!has_helper_ && flags.verbosity > 0) Complain("Redflag: no helper process: reports will be brief");
   if (!has_helper_) return;
@@ -398,11 +297,11 @@ void Emitter::Modules() {
 void Emitter::ThreadChanged(Runtime& runtime, Tid tid) {
   if (!has_helper_) return;
   ScopedLock guard(lock_);
-  told_threads_[Raw(tid) % sizeof told_threads_] = 0;
+  if (Raw(tid) < sizeof told_threads_) told_threads_[Raw(tid)] = 0;
   PutThread(runtime, tid);
 }
 
-void Emitter::Counters(const Runtime& runtime) {
+void Emitter::Counters(Runtime& runtime) {
   if (!has_helper_) return;
   ScopedLock guard(lock_);
   message_.Begin(wire::MessageType::kCounters);
@@ -412,9 +311,8 @@ void Emitter::Counters(const Runtime& runtime) {
                               .contexts = runtime.contexts().size(),
                               .contexts_lost = runtime.contexts().lost(),
                               .threads = runtime.thread_count(),
-                              .slots = 0,
-                              .flushes = runtime.flushes(),
-                              .shadow_bytes = 0});
+                              .slots = runtime.slot_count(),
+                              .flushes = runtime.flushes()});
   Put(message_);
 }
 
@@ -598,6 +496,6 @@ void TellModulesGone(uint64_t begin, uint64_t bytes) { emitter.ModulesGone(begin
 void NoteInstrumented() { emitter.NoteInstrumented(); }
 void RestartEmitting(const Flags& flags, bool at_once) { emitter.Restart(flags, at_once); }
 void TellThread(Runtime& runtime, Tid tid) { emitter.ThreadChanged(runtime, tid); }
-void TellCounters(const Runtime& runtime) { emitter.Counters(runtime); }
+void TellCounters(Runtime& runtime) { emitter.Counters(runtime); }
 
 }  // namespace redflag::rt

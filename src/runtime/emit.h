@@ -45,7 +45,7 @@ void TellModulesGone(uint64_t begin, uint64_t bytes);
 void RestartEmitting(const Flags& flags, bool at_once);
 
 // What was counted, at the end.
-void TellCounters(const Runtime& runtime);
+void TellCounters(Runtime& runtime);
 
 // The name of a thread has changed, and the record should say so.
 void TellThread(Runtime& runtime, Tid tid);

@@ -192,6 +192,7 @@ class Runtime {
   const ContextTree& contexts() const { return contexts_; }
   Shadow& shadow() { return shadow_; }
   Arena<AtomicMem>& arena() { return arena_; }
+  uint64_t slot_count() { return detector_.slots().size(); }
   const Flags& flags() const { return flags_; }
   // The locks that were held at an access, `chain` being what its context says of them. False: forgotten.
   bool FindLocks(const AccessRecord& access, ContextId chain, LockLog::Entry& found);

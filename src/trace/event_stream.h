@@ -21,6 +21,11 @@ struct RecordedContext {
   uint32_t caller = 0;  // 0: none
 };
 
+// Of an event of a recording; kNoContext: it has none.
+inline ContextId RecordedContextOf(const Event& event) {
+  return event.position == kNoPosition ? kNoContext : ContextId{Raw(event.position)};
+}
+
 class EventStream {
  public:
   virtual ~EventStream() = default;

@@ -1,0 +1,122 @@
+#include "runtime/helper.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <cerrno>
+#include <cstddef>
+
+#include "base/arch.h"
+#include "runtime/detector.h"
+#include "runtime/environment.h"
+#include "runtime/message.h"
+#include "runtime/recorder.h"
+
+namespace redflag::rt {
+namespace {
+
+// $REDFLAG_COMMAND, or bin/redflag of the tree that this library is in (lib/redflag/DETECTOR/libredflag_rt.so).
+bool FindCommand(char* path, size_t capacity) {
+  if (GetEnvironment("REDFLAG_COMMAND", path, capacity)) return true;
+  struct Search {
+    char* path;
+    size_t capacity;
+    bool found;
+  } search{path, capacity, false};
+  ForEachMappedFile(
+      [](const MappedFile& file, void* data) {
+        auto& out = *static_cast<Search*>(data);
+        const auto here = reinterpret_cast<uint64_t>(&StartHelper);
+        if (here < file.begin || here >= file.end) return true;
+        size_t length = 0;
+        while (file.path[length] != '\0') ++length;
+        for (int levels = 0; levels < 4; ++levels) {
+          while (length > 0 && file.path[length - 1] != '/') --length;
+          if (length > 0) --length;
+        }
+        constexpr char kTail[] = "/bin/redflag";
+        if (length + sizeof kTail > out.capacity) return false;
+        for (size_t i = 0; i < length; ++i) out.path[i] = file.path[i];
+        for (size_t i = 0; i < sizeof kTail; ++i) out.path[length + i] = kTail[i];
+        out.found = true;
+        return false;
+      },
+      &search);
+  return search.found && arch::Syscall(SYS_faccessat, AT_FDCWD, reinterpret_cast<int64_t>(path), 1 /* X_OK */) == 0;
+}
+
+}  // namespace
+
+bool StartHelper(int64_t ring_fd, RingHeader& ring, bool is_forked) {
+  static char command[512];
+  if (!FindCommand(command, sizeof command)) return false;
+  Line fd;
+  Line pid;
+  fd.Add(static_cast<uint64_t>(ring_fd));
+  pid.Add(static_cast<uint64_t>(arch::Syscall(SYS_getpid)));
+  static char output[512] = "";
+  const bool to_file = GetEnvironment("REDFLAG_OUTPUT", output, sizeof output);
+  static char json[512] = "";
+  const bool with_json = GetEnvironment("REDFLAG_JSON", json, sizeof json);
+  Line share;
+  static char record[512] = "";
+  const int64_t share_fd = GetEnvironment("REDFLAG_RECORD", record, sizeof record) ? Recorder::OpenShare() : -1;
+  if (share_fd >= 0) share.Add(static_cast<uint64_t>(share_fd));
+  const char* arguments[18] = {command, "collect",  "--ring-fd",  fd.text(),
+                               "--pid", pid.text(), "--detector", Detector::kName};
+  int count = 8;
+  if (to_file) {
+    arguments[count++] = "--output";
+    arguments[count++] = output;
+  }
+  if (with_json) {
+    arguments[count++] = "--json";
+    arguments[count++] = json;
+  }
+  if (share_fd >= 0) {
+    arguments[count++] = "--trace-fd";
+    arguments[count++] = share.text();
+    arguments[count++] = "--record";
+    arguments[count++] = record;
+  }
+  static char no_color[8];
+  const char* environment[] = {GetEnvironment("NO_COLOR", no_color, sizeof no_color) ? "NO_COLOR=1" : nullptr, nullptr};
+
+  // As fork() does it, or debuggers take the child for a thread. The program has no children yet whose end it could miss; in the child of
+  // a fork it may have, and the helper makes no signal.
+  const int end_signal = is_forked ? 0 : SIGCHLD;
+  uint64_t child_signal = uint64_t{1} << (SIGCHLD - 1);
+  uint64_t mask_before = 0;
+  arch::Syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<int64_t>(&child_signal),
+                reinterpret_cast<int64_t>(&mask_before), sizeof mask_before);
+  const int64_t child = arch::Syscall(SYS_clone, end_signal);
+  if (child == 0) {
+    arch::Syscall(SYS_setsid);
+    arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
+    const int64_t grandchild = arch::Syscall(SYS_clone, SIGCHLD);
+    if (grandchild == 0) {
+      arch::Syscall(SYS_execve, reinterpret_cast<int64_t>(command), reinterpret_cast<int64_t>(arguments),
+                    reinterpret_cast<int64_t>(environment));
+      ring.reader_failed = 1;
+      arch::Syscall(SYS_exit_group, 127);
+    }
+    arch::Syscall(SYS_exit_group, 0);
+  }
+  if (child > 0) {
+    while (arch::Syscall(SYS_wait4, child, 0, end_signal == 0 ? __WCLONE : 0) == -EINTR) {
+    }
+    timespec at_once = {};
+    if (end_signal != 0) {
+      arch::Syscall(SYS_rt_sigtimedwait, reinterpret_cast<int64_t>(&child_signal), 0,
+                    reinterpret_cast<int64_t>(&at_once), sizeof child_signal);
+    }
+  }
+  arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
+  if (share_fd >= 0) arch::Syscall(SYS_close, share_fd);
+  return child > 0;
+}
+
+}  // namespace redflag::rt
