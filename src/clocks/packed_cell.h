@@ -95,6 +95,17 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return true;
   }
 
+  // Is there something that `mine`, a read, may race with, or that it need not be remembered for? Nobody may write here meanwhile.
+  template <class Clock>
+  bool MayRace(const Clock& clock, PackedAccess mine) {
+    const Words words = Load();
+    if (words.is_in_place()) {
+      return RacesWith(clock, PackedAccess(words.write), mine) || RacesWith(clock, PackedAccess(words.read), mine);
+    }
+    const Opened opened(*this);
+    return Any(opened.racy()) || opened.Races(clock, mine);
+  }
+
   // Begins anew, as Opened::Restart, by whoever is alone, if all of it does so and there is no record. "no": nothing has changed.
   [[gnu::always_inline]] bool RestartsQuickly(ByteMask bytes, PackedAccess first) {
     if (bytes != kAllBytes || !Load().is_in_place()) return false;
@@ -289,6 +300,13 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       return finding;
     }
 
+    template <class Clock>
+    bool Races(const Clock& clock, PackedAccess mine) const {
+      bool races = false;
+      ForEach([&](PackedAccess entry) { return !(races = RacesWith(clock, entry, mine)); });
+      return races;
+    }
+
     template <class Clock, class Visitor>
     void ForEachRace(const Clock& clock, const HistoryEntry& access, Visitor visit) const {
       const PackedAccess mine(access);
@@ -328,6 +346,23 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
         return covered ? entry.With(entry.bytes() & ~mine.bytes()) : entry;
       });
       Insert(arena, mine);
+    }
+
+    // Remembers a read that stood elsewhere until now, and was compared with all that is here when it was made. Of what its thread did,
+    // the latest counts.
+    void TakeIn(Arena<Mem>& arena, PackedAccess read) {
+      ByteMask bytes = read.bytes() & ~racy();
+      ForEach([&](PackedAccess entry) {
+        const bool is_later = entry.SameSlot(read) && entry.time() >= read.time();
+        if (is_later && redflag::Covers(entry.kind(), read.kind())) bytes = bytes & ~entry.bytes();
+        return true;
+      });
+      if (!Any(bytes)) return;
+      Filter([&](PackedAccess entry) {
+        const bool is_older = entry.SameSlot(read) && redflag::Covers(read.kind(), entry.kind());
+        return is_older ? entry.With(entry.bytes() & ~bytes) : entry;
+      });
+      Insert(arena, read.With(bytes));
     }
 
     // Begins anew: nothing is known of these bytes but this access.

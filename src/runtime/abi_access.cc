@@ -16,13 +16,41 @@ namespace {
 constexpr uint64_t kWriteBit = uint64_t{2} << (PackedAccess::kKindShift - PackedAccess::kBytesShift);
 constexpr uint64_t kBytesField = 0xff;
 
-// What the filter word of the cell of `p` differs in from the tag; bits of the bytes field: bytes that it lacks.
-template <bool kIsWrite>
-inline uint64_t DifferenceToTag(const void* p) {
+// Where the thread has noted what it read here, if it knows such a place; that may be out of date (planes.h).
+[[gnu::always_inline]] inline uint64_t* WordInPlane(const void* p) {
   const auto addr = reinterpret_cast<uint64_t>(p);
-  const auto* words = reinterpret_cast<const uint64_t*>(local.cells + (addr & local.fold) * 2);
-  const uint64_t word = __atomic_load_n(words + (kIsWrite ? 0 : 1), __ATOMIC_RELAXED) >> PackedAccess::kBytesShift;
-  return (kIsWrite ? word : word | kWriteBit) ^ local.tag;
+  const PlaneOf& entry = Planes::EntryOf(local.planes, addr);
+  return entry.page == addr >> Planes::kPageShift ? entry.words + Planes::WordOf(addr) : nullptr;
+}
+
+// What a word differs in from the tag; bits of the bytes field: bytes that it lacks.
+template <bool kIsWrite>
+[[gnu::always_inline]] inline uint64_t DifferenceToTag(const uint64_t* word) {
+  const uint64_t label = __atomic_load_n(word, __ATOMIC_RELAXED) >> PackedAccess::kBytesShift;
+  return (kIsWrite ? label : label | kWriteBit) ^ local.tag;
+}
+
+// Does all agree that matters for an access to `needed` of a granule's bytes?
+inline bool IsHit(uint64_t difference, uint64_t needed) { return (difference & (~kBytesField | needed)) == 0; }
+
+// The first filter: a word of the plane, if the thread has one, else of the cell. `needed`: of one granule, or if kIsLong of several, 8 bits
+// each; of more than two it knows nothing.
+template <bool kIsWrite, bool kIsLong>
+[[gnu::always_inline]] inline bool IsKnown(const void* p, uint64_t needed) {
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  const bool is_one = !kIsLong || needed <= kBytesField;
+  if (kIsLong && needed > 0xffff) return false;
+  const auto is_hit = [&](const uint64_t* word, int step) __attribute__((always_inline)) {
+    if (!IsHit(DifferenceToTag<kIsWrite>(word), needed & kBytesField)) return false;
+    return is_one || IsHit(DifferenceToTag<kIsWrite>(word + step), needed >> 8);
+  };
+  if constexpr (kHasPlanes && !kIsWrite) {
+    if (const uint64_t* word = WordInPlane(p)) {
+      const bool is_last = Planes::WordOf(addr) == Planes::kWords - 1;  // the next one is in another plane
+      return (is_one || !is_last) && is_hit(word, 1);
+    }
+  }
+  return is_hit(reinterpret_cast<const uint64_t*>(local.cells + (addr & local.fold) * 2) + (kIsWrite ? 0 : 1), 2);
 }
 
 // The bytes of an access: in its granule, in the next one, and so on, 8 bits each.
@@ -37,24 +65,22 @@ inline uint64_t AlignedOf(const void* p) {
   return kSize == 8 ? kBytesField : NeededOf<kSize>(p) & kBytesField;
 }
 
-// Does all agree that matters for an access to `needed` of a granule's bytes?
-inline bool IsHit(uint64_t difference, uint64_t needed) { return (difference & (~kBytesField | needed)) == 0; }
-
 using Words = Detector::Cell::Words;
 inline Detector::Cell& CellOf(const void* p) {
   return *reinterpret_cast<Detector::Cell*>(local.cells + (reinterpret_cast<uint64_t>(p) & local.fold) * 2);
 }
 
-// A second chance, when the filter word tells nothing. If the cell has a record, as data that several threads use does, then that has
+// A second chance, when the filter word tells nothing. If several threads read this memory, a plane of the thread's own says what it
+// has read. If the cell has a record, as data that several threads use does, then that has
 // a place for this thread, and what was found there before stands in the table of what the thread has seen. Otherwise the
 // word that the filter did not look at may tell: fields that share a granule may have been written and read.
 template <bool kIsWrite>
 [[gnu::always_inline]] inline bool IsHitAgain(const void* p, uint64_t needed) {
-  const Words words = CellOf(p).Load();
   const auto difference = [](uint64_t word) {
     word >>= PackedAccess::kBytesShift;
     return (kIsWrite ? word : word | kWriteBit) ^ local.tag;
   };
+  const Words words = CellOf(p).Load();
   if (!PackedRecord::IsHandle(words.read)) return IsHit(difference(kIsWrite ? words.read : words.write), needed);
   const auto addr = reinterpret_cast<uint64_t>(p);
   uint64_t& seen = local.seen[SeenIndex(addr, kIsWrite)];
@@ -65,6 +91,19 @@ template <bool kIsWrite>
   const uint64_t found = difference(__atomic_load_n(home, __ATOMIC_RELAXED));
   if (!IsHit(found, needed)) return false;
   seen = wanted ^ (found & kBytesField);
+  return true;
+}
+
+// For RecordsAtOnce, of one granule that several threads read.
+[[gnu::always_inline]] inline bool ReadsAtOnce(Thread* t, const void* p, PackedAccess mine) {
+  const auto addr = reinterpret_cast<uint64_t>(p) & ~(kGranule - 1);
+  uint64_t* word = Runtime::Get().regions().PlaneWord(addr, t->state.tid);
+  if (word == nullptr) return false;
+  if (PackedAccess(*word).bytes() != mine.bytes()) {
+    t->mode.inside = Thread::kInside;  // may take locks
+    return PackedAccess(*word).Covers(mine) || Runtime::Get().ReadsInPlane(*t, addr, word, mine);
+  }
+  __atomic_store_n(word, mine.word(), __ATOMIC_RELAXED);  // nobody has written since
   return true;
 }
 
@@ -122,6 +161,7 @@ template <AccessKind kKind, bool kIsLong>
     const auto record = [&](const void* granule, uint64_t bytes) __attribute__((always_inline)) {
       const PackedAccess mine(label | bytes << PackedAccess::kBytesShift);
       Detector::Cell& cell = CellOf(granule);
+      if (kHasPlanes && kKind == AccessKind::kRead && window.is_reading()) return ReadsAtOnce(t, granule, mine);
       if (!window.is_owner() && !window.is_shared()) return false;
       if (kIgnoresLines) {
         const MemoryLine line(Runtime::Get().shadow().LineAt(reinterpret_cast<uint64_t>(granule)), t->state.tid);
@@ -165,29 +205,23 @@ template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
 }
 
 // What an access comes to that the first filter does not know.
+template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
+[[gnu::noinline]] void LookAtEach(void* p) {
+  const auto* at = static_cast<const char*>(p);
+  uint64_t needed = NeededOf<kSize>(p);
+  for (; needed != 0; needed >>= 8, at += kGranule) {
+    const uint64_t here = needed & kBytesField;
+    if (!IsKnown<IsWrite(kKind), false>(at, here) && !IsHitAgain<IsWrite(kKind)>(at, here)) break;
+  }
+  if (needed != 0) REDFLAG_TAIL_CALL Record<kSize, true, kKind, kSlow>(p);
+}
 template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::always_inline]] inline void LookAgain(void* p) {
   if constexpr (kIsLong) {
-    const auto* at = static_cast<char*>(p);
-    const auto is_known = [&](uint64_t granule, uint64_t here) {
-      const char* there = at + granule * 8;
-      return IsHit(DifferenceToTag<IsWrite(kKind)>(there), here) || IsHitAgain<IsWrite(kKind)>(there, here);
-    };
-    if (kSize == 16 && reinterpret_cast<uint64_t>(p) % 8 == 0) {
-      if (is_known(0, kBytesField) && is_known(1, kBytesField)) return;
-    } else {
-      uint64_t needed = NeededOf<kSize>(p);
-      uint64_t granule = 0;
-      while (needed != 0 && is_known(granule, needed & kBytesField)) {
-        needed >>= 8;
-        ++granule;
-      }
-      if (needed == 0) return;
-    }
+    REDFLAG_TAIL_CALL LookAtEach<kSize, kKind, kSlow>(p);
   } else {
-    if (IsHitAgain<IsWrite(kKind)>(p, AlignedOf<kSize>(p))) return;
+    if (!IsHitAgain<IsWrite(kKind)>(p, AlignedOf<kSize>(p))) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
   }
-  REDFLAG_TAIL_CALL Record<kSize, kIsLong, kKind, kSlow>(p);
 }
 
 inline void Slow(const void* p, uint64_t bytes, AccessKind kind, uint64_t place) {
@@ -213,11 +247,15 @@ template <int kSize, AccessKind kKind>
   Runtime::Leave(thread);
 }
 
-constexpr auto kVptr = static_cast<uint64_t>(PlaceFlag::kVptr);
-[[gnu::noinline]] void SlowVptrRead(void** p) { Slow(p, sizeof *p, AccessKind::kRead, REDFLAG_CALLER | kVptr); }
-[[gnu::noinline]] void SlowVptrUpdate(void** p, void*) {
-  Slow(p, sizeof *p, AccessKind::kWrite, REDFLAG_CALLER | kVptr);
+// Of a pointer to a virtual table.
+template <AccessKind kKind>
+[[gnu::always_inline]] inline void RecordVptr(void** p, uint64_t caller) {
+  const uint64_t place = caller | static_cast<uint64_t>(PlaceFlag::kVptr);
+  if (IsHitAgain<IsWrite(kKind)>(p, kBytesField)) return;
+  if (!RecordsAtOnce<kKind, false>(p, kBytesField, place)) Slow(p, sizeof *p, kKind, place);
 }
+[[gnu::noinline]] void RecordVptrRead(void** p) { RecordVptr<AccessKind::kRead>(p, REDFLAG_CALLER); }
+[[gnu::noinline]] void RecordVptrUpdate(void** p, void*) { RecordVptr<AccessKind::kWrite>(p, REDFLAG_CALLER); }
 
 }  // namespace
 }  // namespace redflag::rt
@@ -228,8 +266,7 @@ using namespace redflag::rt;  // NOLINT: this file is the outside of that namesp
 // Aligned.
 #define REDFLAG_ACCESS(name, size, is_write, kind)                                                        \
   REDFLAG_ABI void __tsan_##name##size(void* p) {                                                         \
-    const uint64_t difference = DifferenceToTag<is_write>(p);                                             \
-    if (size == 8 ? difference == 0 : IsHit(difference, AlignedOf<size>(p))) [[likely]]                   \
+    if (IsKnown<is_write, false>(p, AlignedOf<size>(p))) [[likely]]                                       \
       return;                                                                                             \
     REDFLAG_TAIL_CALL LookAgain<size, false, AccessKind::kind, AlignedAccess<size, AccessKind::kind>>(p); \
   }
@@ -249,8 +286,7 @@ REDFLAG_ACCESSES(8)
 // Anywhere: in one granule with luck, in two, in three. Those of 16 bytes are called unaligned or not as the program sees it.
 #define REDFLAG_ACCESS(name, size, is_write, kind)                                                    \
   REDFLAG_ABI void __tsan_##name##size(void* p) {                                                     \
-    const uint64_t needed = NeededOf<size>(p);                                                        \
-    if (needed <= kBytesField && IsHit(DifferenceToTag<is_write>(p), needed)) return;                 \
+    if (IsKnown<is_write, true>(p, NeededOf<size>(p))) return;                                        \
     REDFLAG_TAIL_CALL LookAgain<size, true, AccessKind::kind, SlowAccess<size, AccessKind::kind>>(p); \
   }
 #define REDFLAG_ACCESSES(prefix, size)                      \
@@ -268,13 +304,13 @@ REDFLAG_ACCESSES(, 16)
 #undef REDFLAG_ACCESS
 
 REDFLAG_ABI void __tsan_vptr_read(void** p) {
-  if (DifferenceToTag<false>(p) == 0) return;
-  REDFLAG_TAIL_CALL SlowVptrRead(p);
+  if (IsKnown<false, false>(p, kBytesField)) return;
+  REDFLAG_TAIL_CALL RecordVptrRead(p);
 }
 // Storing the same value again, as derived destructors do for their own type, changes nothing and is no race.
 REDFLAG_ABI void __tsan_vptr_update(void** p, void* value) {
-  if (*p == value) return;
-  REDFLAG_TAIL_CALL SlowVptrUpdate(p, value);
+  if (*p == value || IsKnown<true, false>(p, kBytesField)) return;
+  REDFLAG_TAIL_CALL RecordVptrUpdate(p, value);
 }
 
 REDFLAG_ABI void __tsan_read_range(void* p, unsigned long bytes) { Slow(p, bytes, AccessKind::kRead, REDFLAG_CALLER); }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <new>
+#include <type_traits>
+#include <utility>
 
 #include "base/mem.h"
 #include "events/access.h"
@@ -36,6 +38,15 @@ inline constexpr bool kAsksForLocks = kNeedsLocks<Detector>;
 template <class D>
 inline constexpr bool kIsForSharedLines = requires { requires D::kEngineKnowsLines; };
 inline constexpr bool kIgnoresLines = kIsForSharedLines<Detector>;
+
+// Can what a thread reads be kept apart from the cells (runtime/planes.h)? If nothing matters but the order of accesses: then a thread's latest
+// read of some bytes stands for all that it has read of them before.
+#ifdef REDFLAG_BOXED
+inline constexpr bool kHasPlanes = false;
+#else
+inline constexpr bool kHasPlanes =
+    !kIgnoresLines && kIsOrderAll<std::remove_cvref_t<decltype(Detector::ClockOf(std::declval<Detector::Thread&>()))>>;
+#endif
 
 // Nothing is known of what it carried.
 inline void Clear(Detector& detector, Detector::Sync& sync) {

@@ -9,6 +9,7 @@
 
 #include "base/ids.h"
 #include "clocks/packed_access.h"
+#include "runtime/planes.h"
 
 namespace redflag::rt {
 
@@ -40,6 +41,7 @@ struct Local {
   uint32_t* regions;  // who owns which memory (regions.h)
   uint32_t* window;   // the region that the thread is in, for others to see
   uint16_t owner;     // what the thread's own regions say
+  PlaneOf* planes;    // where its planes are (planes.h)
 };
 
 // Shared data is in records, a cache line for 8 bytes of the program. What a thread has found there it notes in a table of its

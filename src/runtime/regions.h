@@ -5,6 +5,7 @@
 //
 //   nobody    not touched yet
 //   a thread  which changes cells by plain stores, inside a window (below)
+//   reading   several read it: each notes in a plane of its own what it reads (planes.h); other reads change cells as if it were shared
 //   moving    changes its owner right now
 //   shared    by all: cells are changed by compare-and-exchange
 //
@@ -13,7 +14,8 @@
 // owner is inside of this very region. Either the owner has seen the mark, or its window was seen: the same argument as
 // Dekker's, with both barriers on the side that comes rarely.
 //
-// The newcomer becomes the owner. A region that has changed hands kMostChanges times is shared for ever. Locked cells and cells with
+// The newcomer becomes the owner; or, if it only reads, a reader, as the old owner may be from then on. Who wants to write to what is being
+// read waits for all windows, and puts what the planes say into the cells. A region that has changed hands kMostChanges times is shared for ever. Locked cells and cells with
 // a record are as before, whoever owns them: locks are taken by exchange. Without membarrier everything is shared.
 //
 // Locks: one, for all changes of owner. It is held while waiting for a window, in which nothing is waited for.
@@ -21,8 +23,10 @@
 
 #include <cstdint>
 
+#include "base/ids.h"
 #include "base/mem.h"
 #include "runtime/local.h"
+#include "runtime/planes.h"
 #include "runtime/shadow.h"
 
 namespace redflag::rt {
@@ -31,11 +35,13 @@ class Regions {
  public:
   using Owner = uint16_t;
   static constexpr int kShift = 12;  // of addresses
-  static constexpr Owner kNobody = 0, kMoving = 0xfffd, kOwnsNothing = 0xfffe, kShared = 0xffff;
+  static constexpr Owner kNobody = 0, kReading = 0xfffc, kMoving = 0xfffd, kOwnsNothing = 0xfffe, kShared = 0xffff;
   static constexpr uint32_t kMostChanges = 8;
   static constexpr uint32_t kOwners = 1024;  // threads that can own something at one time, and one
 
-  void Start(bool can_own);                  // false: everything is shared
+  // take_in(address, word): a cell is to remember what stood in a plane; null: there are none. !can_own: everything is shared.
+  using TakeIn = void (*)(uint64_t addr, uint64_t word);
+  void Start(bool can_own, TakeIn take_in);
   bool can_own() const { return can_own_; }  // or is everything shared, for want of membarrier?
 
   // For the calling thread: from now on it can own regions, if there is room for one more that can.
@@ -44,13 +50,15 @@ class Regions {
   // All regions are nobody's again: who has none is not in one, and finds none when it opens a window. Windows that are open may still change
   // cells until they close.
   void Reset();
+  // The same of planes, when nobody is in a window.
+  void ForgetPlanes() { planes_.Clear(); }
   // After a fork, in the child: there are no others, and none is in a window.
   void BeginProcess();
 
   static uint32_t IndexOf(uint64_t addr) { return static_cast<uint32_t>((addr & Shadow::kFold) >> kShift); }
 
   // Is in the region of this address, for as long as it lives. If `is_owner` says so it may change cells as it likes; if `is_shared`,
-  // in ways that others do not disturb; otherwise not at all.
+  // in ways that others do not disturb; if `is_reading`, in the same ways, to remember a read; otherwise not at all.
   class Window {
    public:
     [[gnu::always_inline]] explicit Window(uint64_t addr) { Open(IndexOf(addr)); }
@@ -59,6 +67,7 @@ class Regions {
     Window& operator=(const Window&) = delete;
     bool is_owner() const { return owner_ == local.owner; }
     bool is_shared() const { return owner_ == kShared; }
+    bool is_reading() const { return owner_ == kReading && local.owner != kOwnsNothing; }
 
    protected:
     [[gnu::always_inline]] void Open(uint32_t index) {
@@ -72,18 +81,32 @@ class Regions {
     Owner owner_;
   };
 
-  // The same, as the owner or of a shared region: takes it if it is not yet so. Nothing that others may have to wait for long may be
-  // done meanwhile.
+  // The same, as the owner or of a shared region, or, to_read, of one that is being read: takes it if it is not yet so. Nothing that others
+  // may have to wait for long may be done meanwhile.
   class Stay : public Window {
    public:
-    [[gnu::always_inline]] Stay(Regions& regions, uint64_t addr) : Window(addr) {
-      while (!is_owner() && !is_shared()) [[unlikely]] {
+    [[gnu::always_inline]] Stay(Regions& regions, uint64_t addr, bool to_read = false) : Window(addr) {
+      while (!is_owner() && !is_shared() && !(to_read && is_reading())) [[unlikely]] {
         Close();
-        regions.Take(IndexOf(addr));
+        regions.Take(IndexOf(addr), to_read);
         Open(IndexOf(addr));
       }
     }
   };
+
+  // The word of this thread's plane for this address, in a window of its region, which is being read. Null: has no plane yet.
+  uint64_t* PlaneWord(uint64_t addr, Tid thread) const {
+    PlaneOf& entry = Planes::EntryOf(local.planes, addr);
+    const uint32_t index = IndexOf(addr);
+    if (entry.page != addr >> kShift || !planes_.IsOf(entry.words, index, thread)) {
+      uint64_t* words = planes_.Find(index, thread);
+      if (words == nullptr) return nullptr;
+      entry = {.page = addr >> kShift, .words = words};
+    }
+    return entry.words + Planes::WordOf(addr);
+  }
+  // The thread is to have one, if it is still being read. In no window.
+  void AttachPlane(uint64_t addr, Tid thread);
 
   static uint64_t EndOf(uint64_t addr) { return ((addr >> kShift) + 1) << kShift; }
 
@@ -103,7 +126,8 @@ class Regions {
   static Owner OwnerOf(const uint32_t* entries, uint32_t index) {
     return static_cast<Owner>(__atomic_load_n(entries + index, __ATOMIC_ACQUIRE));
   }
-  [[gnu::noinline]] void Take(uint32_t index);
+  [[gnu::noinline]] void Take(uint32_t index, bool to_read);
+  void AwaitWindow(Owner owner, uint32_t index) const;
 
   struct alignas(64) Place {
     uint32_t region = 0;  // that the thread is in, from 1; 0: none
@@ -112,6 +136,9 @@ class Regions {
 
   uint32_t* entries_ = nullptr;
   bool can_own_ = false;
+  TakeIn take_in_ = nullptr;
+  Planes planes_;
+  uint32_t places_used_ = 1;  // there is none from here on
   AtomicMem::Lock lock_;
   Place places_[kOwners];
 };

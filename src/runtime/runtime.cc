@@ -22,6 +22,7 @@ namespace {
 // What a thread that nobody knows has in place of shadow.
 alignas(16) char unknown_cell[16];
 uint64_t unknown_seen[kSeenWords];
+PlaneOf unknown_planes[Planes::kRemembered] = {{.page = PlaneOf::kNoPage, .words = nullptr}};
 
 uint32_t OsThreadId() { return static_cast<uint32_t>(arch::Syscall(SYS_gettid, 0, 0, 0, 0, 0, 0)); }
 
@@ -38,7 +39,8 @@ constexpr Local kUnknown = {.tag = 0,
                             .seen = unknown_seen,
                             .regions = nullptr,
                             .window = nullptr,
-                            .owner = Regions::kOwnsNothing};
+                            .owner = Regions::kOwnsNothing,
+                            .planes = unknown_planes};
 thread_local constinit Local local = kUnknown;
 
 // Set when the runtime has seen this thread's end. What libc and signal handlers still do in it goes unwatched: it would be taken
@@ -78,7 +80,7 @@ bool Runtime::Start() {
     __atomic_store_n(&state_, kOff, __ATOMIC_RELEASE);
     return false;
   }
-  runtime.regions_.Start(!kIsBoxed);
+  runtime.regions_.Start(!kIsBoxed, kHasPlanes ? TakeIn : nullptr);
   if (runtime.flags_.slot_times > 0) {
     runtime.detector_.slots().LimitTimes(static_cast<uint64_t>(runtime.flags_.slot_times));
   }
@@ -166,7 +168,8 @@ void Runtime::Begin(Thread* thread) {
                 .seen = thread->seen(),
                 .regions = local.regions,
                 .window = local.window,
-                .owner = local.owner};
+                .owner = local.owner,
+                .planes = thread->planes()};
   if (local.regions == nullptr) regions_.Join();
   infos_[Raw(thread->state.tid)].os_id = OsThreadId();
   if (thread->era != era_) Restart(*thread);
@@ -289,7 +292,7 @@ void Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKin
     }
     raced = detector_.OnAccess(t.state, cell, access, t.record);
   } else {
-    const Regions::Stay stay(regions_, granule);
+    const Regions::Stay stay(regions_, granule, kHasPlanes && kind == AccessKind::kRead);
     raced = detector_.OnAccess(t.state, cell, access, t.record);
   }
   if (Any(raced)) Report(t, addr, size);
@@ -317,12 +320,20 @@ void Runtime::ForgetLines(uint64_t addr, uint64_t bytes) {
 // The part of [addr, end) that is quickly recorded: where it ends. All of it is in one region.
 template <AccessKind kKind>
 uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextId context) {
-  const Regions::Stay stay(regions_, addr);
+  const Regions::Stay stay(regions_, addr, kHasPlanes && kKind == AccessKind::kRead);
   const uint64_t label = t.now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift | Raw(context);
+  const bool in_plane = kHasPlanes && kKind == AccessKind::kRead && stay.is_reading();
   while (addr < end) {
     auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(addr));
     const PackedAccess mine(label | uint64_t{Raw(MaskOf(Addr{addr}, end - addr))} << PackedAccess::kBytesShift);
-    if (!cell.CoversInPlace(mine)) {
+    if (in_plane) {
+      uint64_t* word = regions_.PlaneWord(addr, t.state.tid);
+      if (word == nullptr) break;
+      if (!PackedAccess(*word).Covers(mine)) {
+        if (!ReadsInPlane(t, addr & ~(kGranule - 1), word, mine)) break;
+        Detector::Count(t.state, kKind);
+      }
+    } else if (!cell.CoversInPlace(mine)) {
       if (!cell.RecordsQuickly<kKind>(Detector::ClockOf(t.state), mine, stay.is_owner())) break;
       Detector::Count(t.state, kKind);
     }

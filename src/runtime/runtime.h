@@ -74,6 +74,9 @@ class Runtime {
     ContextId context = kNoContext;
     AccessCell<true>(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
   }
+  // Records a read in the thread's plane, which has `word` for it; in a window of the region. "no": the cell has to look.
+  [[gnu::noinline]] bool ReadsInPlane(Thread& t, uint64_t granule, uint64_t* word, PackedAccess mine);
+  const Regions& regions() const { return regions_; }
   // Records an access to a cell whose region the thread is in, if that is one of the usual things.
   [[gnu::noinline]] bool TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, bool is_alone);
 
@@ -320,12 +323,7 @@ class Runtime {
       if (t.mode.locks_to_log) LogLocks(t);
       context = t.ContextOf(contexts_, place);
     }
-    bool done = false;
-    if (!kIsBoxed) {
-      const Regions::Stay stay(regions_, granule);
-      done = TakesShortcut(t, cell, PackedAccess(anywhere.word() | Raw(context)), stay.is_owner());
-    }
-    if (done) [[likely]] {
+    if (!kIsBoxed && RecordsInRegion(t, granule, PackedAccess(anywhere.word() | Raw(context)))) [[likely]] {
       Detector::Count(t.state, kind);
     } else {
       ExamineCell(t, granule, bytes, kind, context, addr, size);
@@ -335,6 +333,9 @@ class Runtime {
   // Is the line of this granule the thread's alone? Then a label is all that is left there.
   [[gnu::noinline]] bool IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, PackedAccess label);
   void ForgetLines(uint64_t addr, uint64_t bytes);
+  // Records an access to a granule, if that is one of the usual things, wherever what it says has to be.
+  [[gnu::noinline]] bool RecordsInRegion(Thread& t, uint64_t granule, PackedAccess mine);
+  static void TakeIn(uint64_t addr, uint64_t word);
   template <AccessKind kKind>
   uint64_t RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextId context);
   [[gnu::noinline]] void ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,

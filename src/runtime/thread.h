@@ -58,11 +58,14 @@ class Thread {
     uint64_t seen[kSeenWords];
     Remembered remembered[1u << kRememberedBits];
     KnownSync known[kKnownSyncs];
+    PlaneOf planes[Planes::kRemembered];
     Frame frames[1 + kFrames];  // the first is of no call, and has no node
   };
 
  public:
-  Thread(Detector& detector, Tid tid, Arena<AtomicMem>& arena) : state(detector, tid), locks(arena) {}
+  Thread(Detector& detector, Tid tid, Arena<AtomicMem>& arena) : state(detector, tid), locks(arena) {
+    Planes::Prepare(pages_->planes);
+  }
   ~Thread() { UnmapPages(pages_, sizeof(Pages)); }
 
   // The node of the calls that are on the stack now. Frames below the innermost known one are unchanged since it was named.
@@ -103,6 +106,12 @@ class Thread {
 
   uint64_t (&seen())[kSeenWords] { return pages_->seen; }
   void ForgetSeen() { ForgetPages(pages_->seen, sizeof pages_->seen); }
+
+  PlaneOf* planes() { return pages_->planes; }
+  void ForgetPlanes() {
+    ForgetPages(pages_->planes, sizeof pages_->planes);
+    Planes::Prepare(pages_->planes);
+  }
 
   KnownSync& KnownOf(const SyncObject* object) {
     return pages_->known[reinterpret_cast<uint64_t>(object) / 64 % kKnownSyncs];

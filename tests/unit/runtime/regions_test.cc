@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace redflag::rt {
@@ -16,12 +17,16 @@ thread_local constinit Local local = {};
 
 namespace {
 
+// Words of planes that came back, and of which address.
+std::vector<std::pair<uint64_t, uint64_t>> taken_in;
+
 constexpr uint64_t kBytes = uint64_t{1} << Regions::kShift;
 
 class RegionsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    regions_->Start(true);
+    regions_->Start(true, [](uint64_t addr, uint64_t word) { taken_in.push_back({addr, word}); });
+    taken_in.clear();
     if (!regions_->can_own()) GTEST_SKIP() << "this system has no membarrier: everything is shared";
   }
 
@@ -30,6 +35,9 @@ class RegionsTest : public ::testing::Test {
   std::thread Run(Body body) {
     return std::thread([this, body] {
       regions_->Join();
+      const auto planes = std::make_unique<PlaneOf[]>(Planes::kRemembered);
+      Planes::Prepare(planes.get());
+      local.planes = planes.get();
       body();
       regions_->Leave();
       local = {};
@@ -74,6 +82,126 @@ TEST_F(RegionsTest, PartsOfARangeAreEachEntered) {
     });
     EXPECT_EQ(sizes, (std::vector<uint64_t>{8, kBytes, 8}));
   }).join();
+}
+
+TEST_F(RegionsTest, WhoOnlyReadsDoesNotTakeOver) {
+  Run([&] {
+    EXPECT_TRUE(Regions::Stay(*regions_, 0).is_owner());
+    Run([&] {
+      const Regions::Stay stay(*regions_, 0, true);
+      EXPECT_TRUE(stay.is_reading());
+      EXPECT_FALSE(stay.is_owner() || stay.is_shared());
+    }).join();
+    EXPECT_TRUE(Regions::Window(0).is_reading());
+    EXPECT_TRUE(Regions::Stay(*regions_, 0, true).is_reading());
+    EXPECT_TRUE(Regions::Stay(*regions_, 0).is_owner());
+    EXPECT_TRUE(Regions::Stay(*regions_, 0, true).is_owner());
+  }).join();
+}
+
+TEST_F(RegionsTest, WhatWasReadComesBackWhenSomebodyWrites) {
+  constexpr uint64_t kFirst = 5 * kBytes;
+  Run([&] {
+    {
+      const Regions::Stay stay(*regions_, kFirst);
+    }
+    Run([&] {
+      {
+        const Regions::Stay stay(*regions_, kFirst, true);
+      }
+      EXPECT_EQ(regions_->PlaneWord(kFirst, Tid{1}), nullptr);
+      regions_->AttachPlane(kFirst, Tid{1});
+      *regions_->PlaneWord(kFirst + 16, Tid{1}) = 71;
+      *regions_->PlaneWord(kFirst + kBytes - 1, Tid{1}) = 72;
+      EXPECT_EQ(regions_->PlaneWord(kFirst, Tid{2}), nullptr) << "that of another thread";
+    }).join();
+    EXPECT_TRUE(taken_in.empty());
+    {
+      const Regions::Stay stay(*regions_, kFirst);
+    }
+    EXPECT_EQ(taken_in, (std::vector<std::pair<uint64_t, uint64_t>>{{kFirst + 16, 71}, {kFirst + kBytes - 8, 72}}));
+    EXPECT_EQ(regions_->PlaneWord(kFirst, Tid{1}), nullptr);
+  }).join();
+}
+
+// A plane that was given back serves another page: whoever remembers it as that of the first must not store there.
+TEST_F(RegionsTest, PlaneThatWasGivenBackIsNotTheOldOne) {
+  Run([&] {
+    {
+      const Regions::Stay stay(*regions_, 0);
+    }
+    {
+      const Regions::Stay stay(*regions_, kBytes);
+    }
+    Run([&] {
+      {
+        const Regions::Stay stay(*regions_, 0, true);
+      }
+      regions_->AttachPlane(0, Tid{1});
+      uint64_t* const word = regions_->PlaneWord(0, Tid{1});
+      {
+        const Regions::Stay stay(*regions_, 0);
+      }
+      {
+        const Regions::Stay stay(*regions_, kBytes, true);
+      }
+      regions_->AttachPlane(kBytes, Tid{1});
+      ASSERT_EQ(regions_->PlaneWord(kBytes, Tid{1}), word) << "the test wants the same plane";
+      EXPECT_EQ(Planes::EntryOf(local.planes, 0).words, nullptr) << "remembered as that of two pages";
+      EXPECT_EQ(regions_->PlaneWord(0, Tid{1}), nullptr);
+    }).join();
+  }).join();
+}
+
+// Readers note what they read in windows; a writer that stays finds all of it, and nobody notes anything meanwhile.
+TEST_F(RegionsTest, NothingThatIsReadIsLost) {
+  constexpr uint32_t kReaders = 3;
+  constexpr uint64_t kRegions = 300;
+  struct Reader {
+    std::atomic<uint64_t> noted[kRegions] = {};  // the latest word in each region
+  };
+  std::vector<Reader> readers(kReaders);
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < kReaders; ++i) {
+    threads.push_back(Run([&, i] {
+      const Tid tid{i};
+      uint64_t next = 1;
+      for (uint64_t r = 0; !stop; r = (r + 1) % kRegions) {
+        const uint64_t addr = r * kBytes + i * 8;
+        bool attach = false;
+        {
+          const Regions::Stay stay(*regions_, addr, true);
+          if (!stay.is_reading()) continue;
+          uint64_t* word = regions_->PlaneWord(addr, tid);
+          attach = word == nullptr;
+          if (!attach) {
+            __atomic_store_n(word, ++next, __ATOMIC_RELAXED);
+            readers[i].noted[r] = next;
+          }
+        }
+        if (attach) regions_->AttachPlane(addr, tid);
+      }
+    }));
+  }
+  uint64_t found = 0;
+  Run([&] {
+    for (uint32_t round = 0; round < 4; ++round) {
+      for (uint64_t r = 0; r < kRegions; ++r) {
+        taken_in.clear();
+        const Regions::Stay stay(*regions_, r * kBytes);
+        if (!stay.is_owner()) continue;
+        for (const auto& [addr, word] : taken_in) {
+          ASSERT_EQ(addr / kBytes, r);
+          EXPECT_EQ(readers[addr % kBytes / 8].noted[r], word);
+          ++found;
+        }
+      }
+    }
+  }).join();
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(found, 0u);
 }
 
 // More threads than can own anything: the others share.

@@ -1,0 +1,129 @@
+// Planes: what threads have read of memory that several read and nobody writes.
+//
+// Such data has as many remembered accesses as it has readers. Together, in the record of a cell, they are a cache line or more for 8 bytes
+// of the program, and every reader has to step over the others'. So a region that is being read (regions.h) has a plane for each
+// of its readers: a word for each granule, that thread's latest read of it (clocks/packed_access.h). A thread stores into its own
+// planes only, and nobody else looks at them until somebody wants to write there. That one puts all of their words into
+// the cells, and the planes are given back.
+//
+// What a plane can't say (what is left of an older read when a newer one has only a part of its bytes) goes to the cell at once.
+//
+// A thread remembers where its planes are (PlaneOf). That may be out of date: the plane has been given back, and may be another's by
+// now. Then no word in it is this thread's; and before storing, it looks whose it is.
+//
+// Locks: the caller's, for Attach, Detach and Clear. Find is for whoever is in a window of the region.
+#pragma once
+
+#include <cstdint>
+
+#include "base/arena.h"
+#include "base/ids.h"
+
+namespace redflag::rt {
+
+// Where a thread's plane of a page is: the page's number and the plane's words.
+struct PlaneOf {
+  static constexpr uint64_t kNoPage = UINT64_MAX;
+  uint64_t page;
+  uint64_t* words;
+};
+
+class Planes {
+ public:
+  static constexpr int kPageShift = 12;
+  static constexpr uint32_t kWords = 1u << (kPageShift - 3);
+  static constexpr uint32_t kMost = 1u << 22;  // of 4 KB each
+  static constexpr uint32_t kRemembered = 1u << 12;
+
+  static PlaneOf& EntryOf(PlaneOf* remembered, uint64_t addr) {
+    return remembered[addr >> kPageShift & (kRemembered - 1)];
+  }
+  static uint32_t WordOf(uint64_t addr) { return static_cast<uint32_t>(addr >> 3 & (kWords - 1)); }
+
+  // Of memory that is zero: nothing is remembered, not even of the page at 0.
+  static void Prepare(PlaneOf* remembered) { remembered[0].page = PlaneOf::kNoPage; }
+
+  // Has room for regions up to this number.
+  void Start(uint64_t regions) {
+    heads_ = static_cast<uint32_t*>(MapPages(regions * sizeof(uint32_t)));
+    infos_ = static_cast<Info*>(MapPages(uint64_t{kMost} * sizeof(Info)));
+    words_ = static_cast<uint64_t*>(MapPages(uint64_t{kMost} * kWords * sizeof(uint64_t)));
+    regions_ = regions;
+  }
+
+  // The words of this thread's plane of this region; null if there is none.
+  uint64_t* Find(uint32_t region, Tid thread) const {
+    for (uint32_t plane = __atomic_load_n(&heads_[region], __ATOMIC_ACQUIRE); plane != 0; plane = infos_[plane].next) {
+      if (infos_[plane].thread == thread) return WordsOf(plane);
+    }
+    return nullptr;
+  }
+  bool IsOf(const uint64_t* words, uint32_t region, Tid thread) const {
+    const Info& info = infos_[static_cast<uint64_t>(words - words_) / kWords];
+    return info.region == region && info.thread == thread;
+  }
+
+  // The same, made if need be, by the thread itself; null if there are no more.
+  uint64_t* Attach(uint32_t region, Tid thread, PlaneOf* remembered) {
+    if (uint64_t* words = Find(region, thread); words != nullptr) return words;
+    uint32_t plane = free_;
+    if (plane != 0) {
+      free_ = infos_[plane].next;
+    } else {
+      if (next_ == kMost) return nullptr;
+      plane = next_++;
+    }
+    for (uint32_t i = 0; i < kRemembered; ++i) {  // as that of another page
+      if (remembered[i].words == WordsOf(plane)) remembered[i] = {.page = PlaneOf::kNoPage, .words = nullptr};
+    }
+    infos_[plane] = {.next = heads_[region], .region = region, .thread = thread};
+    __atomic_store_n(&heads_[region], plane, __ATOMIC_RELEASE);
+    return WordsOf(plane);
+  }
+
+  // Calls visit(index of the granule, word) for all that stands in the planes of this region, and gives them back.
+  template <class Visit>
+  void Detach(uint32_t region, Visit visit) {
+    for (uint32_t plane = heads_[region]; plane != 0;) {
+      uint64_t* words = WordsOf(plane);
+      for (uint32_t i = 0; i < kWords; ++i) {
+        if (words[i] == 0) continue;
+        visit(i, words[i]);
+        __atomic_store_n(&words[i], 0, __ATOMIC_RELAXED);
+      }
+      const uint32_t next = infos_[plane].next;
+      infos_[plane] = {.next = free_, .region = 0, .thread = kNoThread};
+      free_ = plane;
+      plane = next;
+    }
+    heads_[region] = 0;
+  }
+
+  // All are given back, and what stands there is forgotten.
+  void Clear() {
+    ForgetPages(heads_, regions_ * sizeof(uint32_t));
+    ForgetPages(infos_, uint64_t{next_} * sizeof(Info));
+    ForgetPages(words_, uint64_t{next_} * kWords * sizeof(uint64_t));
+    next_ = 1;
+    free_ = 0;
+  }
+
+  uint64_t bytes() const { return uint64_t{next_ - 1} * kWords * sizeof(uint64_t); }  // that were ever in use
+
+ private:
+  struct Info {
+    uint32_t next;
+    uint32_t region;
+    Tid thread;
+  };
+  uint64_t* WordsOf(uint32_t plane) const { return words_ + uint64_t{plane} * kWords; }
+
+  uint32_t* heads_ = nullptr;  // of the planes of each region
+  Info* infos_ = nullptr;
+  uint64_t* words_ = nullptr;
+  uint64_t regions_ = 0;
+  uint32_t next_ = 1;  // 0 is none
+  uint32_t free_ = 0;
+};
+
+}  // namespace redflag::rt
