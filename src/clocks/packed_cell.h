@@ -95,15 +95,52 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return true;
   }
 
-  // Is there something that `mine`, a read, may race with, or that it need not be remembered for? Nobody may write here meanwhile.
-  template <class Clock>
-  bool MayRace(const Clock& clock, PackedAccess mine) {
-    const Words words = Load();
-    if (words.is_in_place()) {
-      return RacesWith(clock, PackedAccess(words.write), mine) || RacesWith(clock, PackedAccess(words.read), mine);
+  // Records `mine`, a read, in a word apart, which is the thread's own; nobody may write here meanwhile. What the word can't say goes to the
+  // cell: of a read that is older and has more bytes, the rest. "no": nothing has changed.
+  template <class Clock, class Mix>
+  bool ReadsApart(Arena<Mem>& arena, const Clock& clock, uint64_t* word, PackedAccess mine, Mix mix) {
+    const PackedAccess old(*word);
+    // Nobody has written since the old one was compared with what is here.
+    if (!Contains(old.bytes(), mine.bytes()) && MayRace(clock, mine)) return false;
+    PackedAccess fresh = mine;
+    if (!Contains(mine.bytes(), old.bytes())) {
+      if (old.SameMoment(mine)) {
+        fresh = old.And(mine, mix);
+        if (fresh.word() == 0) return false;
+      } else {
+        Opened(*this).TakeIn(arena, old.With(old.bytes() & ~mine.bytes()));
+      }
     }
-    const Opened opened(*this);
-    return Any(opened.racy()) || opened.Races(clock, mine);
+    __atomic_store_n(word, fresh.word(), __ATOMIC_RELAXED);
+    return true;
+  }
+
+  // Records `mine` by whoever is alone, if it goes on where the thread was: its latest access, in a small record of its own, was the same to
+  // other bytes. So a buffer is filled or read byte by byte. "no": nothing has changed.
+  template <class Clock>
+  [[gnu::always_inline]] bool GoesOn(const Clock&, PackedAccess mine) {
+    if (!kIsOrderAll<Clock>) return false;
+    const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_RELAXED);
+    PackedRecord* record = PackedRecord::Of(handle);
+    if (record == nullptr || !PackedRecord::IsSmall(handle) || !record->IsOwn(mine.slot())) return false;
+    constexpr uint32_t kWords = PackedRecord::kFirstCapacity;
+    const uint32_t home = PackedRecord::HomeOf(true, mine.slot());
+    const uint64_t latest = record->Word(home);
+    if (!PackedAccess(latest).SameAccess(mine) || Any(record->racy)) return false;
+    const uint64_t other_kinds = ~mine.word() & PackedAccess::kKindField;
+    const uint64_t other_bytes = ~(mine.word() & PackedAccess::kBytesField);
+    uint64_t left[kWords];
+    bool is_needed = false;  // or is there one word left, which needs no record?
+    for (uint32_t i = 0; i < kWords; ++i) {
+      const uint64_t word = record->Word(i);
+      left[i] = (word & other_kinds) == 0 ? word & other_bytes : word;
+      left[i] = (left[i] & PackedAccess::kBytesField) == 0 ? 0 : left[i];
+      is_needed |= i != home && left[i] != 0;
+    }
+    if (!is_needed) return false;
+    left[home] = latest | mine.word();
+    for (uint32_t i = 0; i < kWords; ++i) record->Set(i, left[i]);
+    return true;
   }
 
   // Begins anew, as Opened::Restart, by whoever is alone, if all of it does so and there is no record. "no": nothing has changed.
@@ -541,6 +578,17 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     Opened opened(*this, is_alone);
     if (!opened.is_spread() || (!kIsOrderAll<Clock> && opened.HasPartlyCovered(mine))) return false;
     return opened.ReplaceOwn(mine) || opened.ReplaceInRecord(arena, clock, mine, mix);
+  }
+
+  // Is there something that `mine`, a read, may race with, or that it need not be remembered for? Nobody may write here meanwhile.
+  template <class Clock>
+  bool MayRace(const Clock& clock, PackedAccess mine) {
+    const Words words = Load();
+    if (words.is_in_place()) {
+      return RacesWith(clock, PackedAccess(words.write), mine) || RacesWith(clock, PackedAccess(words.read), mine);
+    }
+    const Opened opened(*this);
+    return Any(opened.racy()) || opened.Races(clock, mine);
   }
 
   // Have all of its bytes had their race?

@@ -262,11 +262,6 @@ class Hb : public Labelled<Mem, CellOf> {
   [[gnu::always_inline]] bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix, bool is_alone) {
     return cell.TakesShortcut(cell_arena_, t.clock, mine, mix, is_alone);
   }
-  // A cell is to remember a read that was remembered elsewhere until now.
-  template <class Label>
-  void TakeIn(Cell& cell, Label read) {
-    OpenedCell(cell).TakeIn(cell_arena_, read);
-  }
   // One more access that was recorded without OnAccess(); how many there were.
   [[gnu::always_inline]] static uint64_t Count(Thread& t, AccessKind kind) { return ++t.counts[RuleOf(kind)]; }
 

@@ -43,6 +43,19 @@ class Labelled {
   // Nothing is known of these bytes any more.
   void Forget(Cell& cell, ByteMask bytes) { OpenedCell(cell).Clear(cell_arena_, bytes); }
 
+  // ---- Reads of what several threads read, kept apart from cells: of detectors to whom nothing matters but the order of accesses ----
+
+  // As PackedCell::ReadsApart.
+  template <class Clock, class Label, class Mix>
+  bool ReadsApart(const Clock& clock, Cell& cell, uint64_t* word, Label mine, Mix mix) {
+    return cell.ReadsApart(cell_arena_, clock, word, mine, mix);
+  }
+  // The cell is to remember it now.
+  template <class Label>
+  void TakeIn(Cell& cell, Label read) {
+    OpenedCell(cell).TakeIn(cell_arena_, read);
+  }
+
   // ---- Few times and slots ----
 
   // [HB renew]: where cells have few bits for a time, a thread that has used them up goes on in another slot, and stays

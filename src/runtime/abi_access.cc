@@ -169,6 +169,7 @@ template <AccessKind kKind, bool kIsLong>
         if (!line.IsShared()) return false;
       }
       return cell.RecordsQuickly<kKind>(Detector::ClockOf(t->state), mine, window.is_owner()) ||
+             (window.is_owner() && cell.GoesOn(Detector::ClockOf(t->state), mine)) ||
              (!IsWrite(kKind) && cell.Refresh(Detector::ClockOf(t->state), mine, window.is_owner())) ||
              RecordsWithCare(t, granule, mine, window.is_owner());
     };

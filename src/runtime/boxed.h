@@ -77,6 +77,10 @@ class Boxed {
     static bool Refresh(const Clock&, PackedAccess, bool) {
       return false;
     }
+    template <class Clock>
+    static bool GoesOn(const Clock&, PackedAccess) {
+      return false;
+    }
 
     PackedAccess Label() const { return PackedAccess(__atomic_load_n(&label, __ATOMIC_RELAXED)); }
     void SetLabel(PackedAccess access) { __atomic_store_n(&label, access.word(), __ATOMIC_RELAXED); }
@@ -191,6 +195,11 @@ class Boxed {
 
   // ---- Shortcuts, of which there are none ----
 
+  template <class Clock, class Mix>
+  static bool ReadsApart(const Clock&, Cell&, uint64_t*, PackedAccess, Mix) {
+    return false;
+  }
+  static void TakeIn(Cell&, PackedAccess) {}
   template <class Mix>
   static bool TakesShortcut(Thread&, Cell&, PackedAccess, Mix, bool) {
     return false;

@@ -2,6 +2,7 @@
 // several.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "clocks/packed_cell.h"
@@ -27,15 +28,22 @@ class WithShortcuts : public D {
         cell.template RecordsQuickly<AccessKind::kWrite>(D::ClockOf(t), mine, is_alone_)) {
       return kNoBytes;
     }
+    if (is_alone_ && !IsAtomic(access.kind) && cell.GoesOn(D::ClockOf(t), mine)) return kNoBytes;
     if (!IsWrite(access.kind) && cell.Refresh(D::ClockOf(t), mine, is_alone_)) return kNoBytes;
-    const auto mix = [this](ContextId old, ContextId fresh, ByteMask bytes) {
-      mixed_.push_back({.old = old, .fresh = fresh, .bytes = bytes});
-      return ContextId{kFirstMixed + static_cast<uint32_t>(mixed_.size()) - 1};
-    };
+    const auto mix = [this](ContextId old, ContextId fresh, ByteMask bytes) { return Mix(old, fresh, bytes); };
     if (D::TakesShortcut(t, cell, mine, mix, is_alone_)) return kNoBytes;
+    return Examine(t, cell, access, record);
+  }
+
+ protected:
+  ByteMask Examine(Thread& t, Cell& cell, const Access& access, RaceRecord& record) {
     const ByteMask raced = D::OnAccess(t, cell, access, record);
     if (Any(raced)) TakeApart(record);
     return raced;
+  }
+  ContextId Mix(ContextId old, ContextId fresh, ByteMask bytes) {
+    mixed_.push_back({.old = old, .fresh = fresh, .bytes = bytes});
+    return ContextId{kFirstMixed + static_cast<uint32_t>(mixed_.size()) - 1};
   }
 
  private:
@@ -68,6 +76,61 @@ class WithShortcuts : public D {
 
   std::vector<Mixed> mixed_;
   bool is_alone_ = false;  // both ways of recording, in turn
+};
+
+// The same, with reads apart from cells (runtime/planes.h) as long as nobody writes: a granule that was read by somebody else than before has a
+// word for each reader, until there is another access to it.
+template <class D>
+class WithPlanes : public WithShortcuts<D> {
+ public:
+  using typename D::Thread, typename D::Cell;
+
+  ByteMask OnAccess(Thread& t, Cell& cell, const Access& access, RaceRecord& record) {
+    Plane& plane = planes_[&cell];
+    const bool changes_hands = plane.last != t.tid;
+    plane.last = t.tid;
+    if (access.kind != AccessKind::kRead) {
+      TakeAllIn(cell);
+      return WithShortcuts<D>::OnAccess(t, cell, access, record);
+    }
+    plane.is_read = plane.is_read || changes_hands;
+    if (!plane.is_read) return WithShortcuts<D>::OnAccess(t, cell, access, record);
+    const PackedAccess mine(t.clock.epoch(), access.kind, access.bytes, access.context);
+    uint64_t& word = plane.words[t.tid];
+    if (PackedAccess(word).Covers(mine) || cell.CoversInPlace(mine)) return kNoBytes;
+    const auto mix = [this](ContextId old, ContextId fresh, ByteMask bytes) { return this->Mix(old, fresh, bytes); };
+    if (D::ReadsApart(D::ClockOf(t), cell, &word, mine, mix)) return kNoBytes;
+    return this->Examine(t, cell, access, record);
+  }
+
+  void Revive(Cell& cell, ByteMask bytes, const typename D::Stamp& stamp) {
+    TakeAllIn(cell);
+    D::Revive(cell, bytes, stamp);
+  }
+  template <class... Bytes>
+  void Forget(Cell& cell, Bytes... bytes) {
+    TakeAllIn(cell);
+    D::Forget(cell, bytes...);
+  }
+
+ private:
+  struct Plane {
+    std::map<Tid, uint64_t> words;
+    Tid last = kNoThread;
+    bool is_read = false;
+  };
+
+  void TakeAllIn(Cell& cell) {
+    const auto found = planes_.find(&cell);
+    if (found == planes_.end()) return;
+    for (const auto& [thread, word] : found->second.words) {
+      if (word != 0) D::TakeIn(cell, PackedAccess(word));
+    }
+    found->second.words.clear();
+    found->second.is_read = false;
+  }
+
+  std::map<Cell*, Plane> planes_;
 };
 
 }  // namespace redflag

@@ -10,6 +10,7 @@
 namespace redflag {
 
 const RegisterSubject kHbPacked{"hb-packed", FindDisagreement<Hb<PlainMem, PackedCell>>};
+const RegisterSubject kHbPlanes{"hb-planes", FindDisagreement<WithPlanes<Hb<PlainMem, PackedCell>>>};
 const RegisterSubject kHbShortcuts{"hb-shortcuts", FindDisagreement<WithShortcuts<Hb<PlainMem, PackedCell>>>};
 
 }  // namespace redflag
