@@ -5,6 +5,7 @@ Time is noisy, instructions are not: a change that makes a hot path longer shows
 
   tools/hot_paths.py PROGRAM             compare; exit code 1 if a path left the tolerance in either direction
   tools/hot_paths.py PROGRAM --update    write the golden file anew (then say in the commit why it moved)
+  tools/hot_paths.py --inside PROGRAM    the same for a program that counts by itself, inside the runtime (runtime_paths)
 
 Exit code 77 if there is no golden file for this architecture: the counts are shown and nothing is compared.
 """
@@ -22,7 +23,7 @@ import sys
 import tempfile
 
 TOLERANCE = 0.05
-GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "bench" / "golden" / f"hot-paths.{platform.machine()}.json"
+GOLDEN = pathlib.Path(__file__).resolve().parents[1] / "bench" / "golden"
 
 
 def count(program: pathlib.Path) -> dict[str, float]:
@@ -45,6 +46,14 @@ def count(program: pathlib.Path) -> dict[str, float]:
     return counts
 
 
+def ask(program: pathlib.Path) -> dict[str, float]:
+    """The same, of a program that prints them."""
+    run = subprocess.run([str(program)], capture_output=True, text=True, check=False, timeout=100)
+    if run.returncode != 0:
+        raise RuntimeError(f"{program}: exit code {run.returncode}\n{run.stdout}{run.stderr}")
+    return json.loads(run.stdout)
+
+
 def compare(golden: dict[str, float], counts: dict[str, float]) -> list[str]:
     """What left the tolerance, one line each; empty if nothing did."""
     wrong = []
@@ -63,14 +72,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=pathlib.Path, help="build/release/bench/hot_paths")
     parser.add_argument("--update", action="store_true", help="write the golden file anew")
-    parser.add_argument("--golden", type=pathlib.Path, default=GOLDEN, help="the golden file (default: of this architecture)")
+    parser.add_argument("--inside", action="store_true", help="the program counts by itself")
+    parser.add_argument("--golden", type=pathlib.Path, help="the golden file (default: of this architecture)")
     options = parser.parse_args()
-    if shutil.which("valgrind") is None:
+    if options.golden is None:
+        what = "runtime-paths" if options.inside else "hot-paths"
+        options.golden = GOLDEN / f"{what}.{platform.machine()}.json"
+    if not options.inside and shutil.which("valgrind") is None:
         print("hot_paths: valgrind is not installed", file=sys.stderr)
         return 2
     try:
-        counts = count(options.program)
-    except (RuntimeError, OSError) as error:
+        counts = ask(options.program) if options.inside else count(options.program)
+    except (RuntimeError, OSError, ValueError, subprocess.TimeoutExpired) as error:
         print(f"hot_paths: {error}", file=sys.stderr)
         return 2
     for name, value in sorted(counts.items()):

@@ -13,10 +13,14 @@
 //   X_s      released_exclusive    what the latest unlock of s left behind
 //   R_s      released_shared       what read unlocks of s have left behind since
 //
+// An object also says who knows all that it carries, and who unlocked it last: that thread has nothing to learn from it. Most locks are taken by the
+// thread that had them before.
+//
 // A ThreadClock belongs to its thread. A SyncClock is only touched under the lock that the engine holds for it.
 #pragma once
 
 #include "base/arena.h"
+#include "base/ids.h"
 #include "clocks/epoch.h"
 #include "clocks/vector_clock.h"
 #include "events/event.h"
@@ -30,12 +34,15 @@ struct SyncClock {
   VectorClock<Mem> carried;
   VectorClock<Mem> released_exclusive;
   VectorClock<Mem> released_shared;
+  Tid carried_known_by = kNoThread;       // M_s is part of its C_t
+  Tid unlocked_exclusive_by = kNoThread;  // X_s is part of its C_t
 
   // Carries nothing any more: the object was destroyed.
   void Clear() {
     carried.Clear();
     released_exclusive.Clear();
     released_shared.Clear();
+    carried_known_by = unlocked_exclusive_by = kNoThread;
   }
 };
 
@@ -44,7 +51,8 @@ class ThreadClock {
  public:
   using Sync = SyncClock<Mem>;
 
-  explicit ThreadClock(Arena<Mem>& arena) : clock_(arena), released_(arena), pending_(arena) {}
+  // `owner`: no other thread ever had or will have this number.
+  ThreadClock(Arena<Mem>& arena, Tid owner) : owner_(owner), clock_(arena), released_(arena), pending_(arena) {}
 
   const VectorClock<Mem>& clock() const { return clock_; }
   Epoch epoch() const { return MakeEpoch(slot_, now_); }
@@ -97,18 +105,37 @@ class ThreadClock {
   }
 
   // Atomics and signals.
-  void Acquire(const Sync& sync) { clock_.Join(sync.carried); }
+  void Acquire(Sync& sync) {
+    if (sync.carried_known_by == owner_) return;
+    clock_.Join(sync.carried);
+    sync.carried_known_by = owner_;
+  }
   void ReleaseStore(Sync& sync) {
     sync.carried.Assign(clock_);
+    sync.carried_known_by = owner_;
     Tick();
   }
   void ReleaseMerge(Sync& sync) {
-    sync.carried.Join(clock_);
+    if (sync.carried_known_by == owner_ || sync.carried.IsEmpty()) {
+      sync.carried.Assign(clock_);
+      sync.carried_known_by = owner_;
+    } else {
+      sync.carried.Join(clock_);
+      sync.carried_known_by = kNoThread;
+    }
     Tick();
   }
-  void RelaxedLoad(const Sync& sync) { pending_.Join(sync.carried); }
-  void RelaxedStore(Sync& sync) { sync.carried.Assign(released_); }
-  void RelaxedMerge(Sync& sync) { sync.carried.Join(released_); }
+  void RelaxedLoad(const Sync& sync) {
+    if (sync.carried_known_by != owner_) pending_.Join(sync.carried);
+  }
+  void RelaxedStore(Sync& sync) {
+    sync.carried.Assign(released_);
+    sync.carried_known_by = owner_;
+  }
+  void RelaxedMerge(Sync& sync) {
+    sync.carried.Join(released_);
+    if (sync.carried_known_by != owner_) sync.carried_known_by = kNoThread;
+  }
   void AcquireFence() { clock_.Join(pending_); }
   void ReleaseFence() {
     released_.Assign(clock_);
@@ -117,13 +144,14 @@ class ThreadClock {
 
   // Locks: the extended arcs of the ThreadSanitizer paper, 4.4.1. Shared unlocks order nothing among readers.
   void Lock(const Sync& sync, LockMode mode) {
-    clock_.Join(sync.released_exclusive);
+    if (sync.unlocked_exclusive_by != owner_) clock_.Join(sync.released_exclusive);
     if (mode == LockMode::kExclusive) clock_.Join(sync.released_shared);
   }
   void Unlock(Sync& sync, LockMode mode) {
     if (mode == LockMode::kExclusive) {
       // The holder knew both when it locked, and nobody unlocked since: its clock contains them.
       sync.released_exclusive.Assign(clock_);
+      sync.unlocked_exclusive_by = owner_;
       sync.released_shared.Clear();
     } else {
       sync.released_shared.Join(clock_);
@@ -132,6 +160,7 @@ class ThreadClock {
   }
 
  private:
+  const Tid owner_;
   Slot slot_{};
   Time now_ = kNever;
   VectorClock<Mem> clock_;

@@ -75,8 +75,11 @@ class VectorClock {
     }
   }
 
+  bool IsEmpty() const { return chunk_count_ == 0; }  // or is there a slot that it may know something of?
+
   // Becomes the clock that knows nothing, and gives its memory back.
   void Clear() {
+    if (chunk_count_ == 0 && capacity_ == kInlineChunks) return;
     for (uint32_t i = 0; i < chunk_count_; ++i) {
       if (table()[i] != nullptr) Drop(table()[i]);
       table()[i] = nullptr;

@@ -100,7 +100,7 @@ class Hb : public Labelled<Mem, CellOf> {
   };
 
   struct Thread : ThreadBase<Mem> {
-    Thread(Hb& hb, Tid id) : ThreadBase<Mem>(hb.arena_, hb.locksets_, id), clock(hb.arena_) {}
+    Thread(Hb& hb, Tid id) : ThreadBase<Mem>(hb.arena_, hb.locksets_, id), clock(hb.arena_, id) {}
     ThreadClock<Mem> clock;
     uint64_t counts[kRuleCount] = {};
   };

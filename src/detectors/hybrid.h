@@ -104,7 +104,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
   };
 
   struct Thread : ThreadBase<Mem> {
-    Thread(HybridCore& d, Tid id) : ThreadBase<Mem>(d.arena_, d.locksets_, id), detector(d), clock(d.arena_) {}
+    Thread(HybridCore& d, Tid id) : ThreadBase<Mem>(d.arena_, d.locksets_, id), detector(d), clock(d.arena_, id) {}
     HybridCore& detector;
     ThreadClock<Mem> clock;
     uint64_t counts[kRuleCount] = {};

@@ -59,7 +59,7 @@ class RaceTrack {
     Thread(RaceTrack& d, Tid id)
         : ThreadBase<Mem>(d.arena_, d.locksets_, id),
           counted(d.arena_, d.locksets_, d.modes_),
-          clock(d.arena_),
+          clock(d.arena_, id),
           learnt(d.arena_),
           recent(d.arena_, d.options_.clock_bound != 0 ? d.options_.clock_bound : BoundedClock<Mem>::kPaperBound) {}
     CountedLocks<Mem> counted;

@@ -70,6 +70,12 @@ class DetectorLife {
   [[gnu::always_inline]] void Begin(Detector::Cell& cell, uint64_t, ByteMask bytes, bool is_alone) {
     if (!is_alone || !cell.RestartsQuickly(bytes, first_write_)) detector_.Revive(cell, bytes, stamp_);
   }
+  // The same of whole granules by whoever is alone: how many of them it was quickly done for.
+  [[gnu::always_inline]] uint64_t BeginWhole(Detector::Cell* cells, uint64_t count) const {
+    uint64_t i = 0;
+    while (i < count && cells[i].RestartsQuickly(kAllBytes, first_write_)) ++i;
+    return i;
+  }
   static bool EndsAnother(const Detector::Cell&) { return true; }
 
  private:

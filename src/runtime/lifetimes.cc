@@ -60,7 +60,11 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   shadow_.ForEachTouched(block, bytes, [&](uint64_t first, uint64_t count) {
     if (kIgnoresLines) ForgetLines(first, count);
     regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool is_own) {
-      for (uint64_t at = begin; at < begin + size; at = (at | (kGranule - 1)) + 1) {
+      uint64_t at = begin;
+      if (is_own && at % kGranule == 0) {
+        at += life.BeginWhole(static_cast<Detector::Cell*>(shadow_.CellAt(at)), size / kGranule) * kGranule;
+      }
+      for (; at < begin + size; at = (at | (kGranule - 1)) + 1) {
         auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
         life.Begin(cell, at & ~(kGranule - 1), MaskOf(Addr{at}, begin + size - at), is_own);
       }

@@ -35,6 +35,7 @@ constexpr Local kUnknown = {.tag = 0,
                             .limit = nullptr,
                             .thread = nullptr,
                             .homes = {},
+                            .homes_of = {},
                             .now = 0,
                             .seen = unknown_seen,
                             .regions = nullptr,
@@ -163,7 +164,8 @@ void Runtime::Begin(Thread* thread) {
                 .top = thread->frames(),
                 .limit = thread->frames_end(),
                 .thread = thread,
-                .homes = {},
+                .homes = {PackedRecord::HomeOffset(false, Slot{}), PackedRecord::HomeOffset(true, Slot{})},
+                .homes_of = {},
                 .now = 0,
                 .seen = thread->seen(),
                 .regions = local.regions,
@@ -250,6 +252,8 @@ void Runtime::Retag(Thread& t) {
   }
   local.now = NowOf(label);
   const Slot slot = SlotOf(label);
+  if (slot == local.homes_of) return;
+  local.homes_of = slot;
   local.homes[0] = PackedRecord::HomeOffset(false, slot);
   local.homes[1] = PackedRecord::HomeOffset(true, slot);
 }
@@ -325,7 +329,9 @@ uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextI
   const bool in_plane = kHasPlanes && kKind == AccessKind::kRead && stay.is_reading();
   while (addr < end) {
     auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(addr));
-    const PackedAccess mine(label | uint64_t{Raw(MaskOf(Addr{addr}, end - addr))} << PackedAccess::kBytesShift);
+    const bool is_whole = addr % kGranule == 0 && end - addr >= kGranule;
+    const ByteMask bytes = is_whole ? kAllBytes : MaskOf(Addr{addr}, end - addr);
+    const PackedAccess mine(label | uint64_t{Raw(bytes)} << PackedAccess::kBytesShift);
     if (in_plane) {
       uint64_t* word = regions_.PlaneWord(addr, t.state.tid);
       if (word == nullptr) break;

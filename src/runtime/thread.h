@@ -26,7 +26,7 @@ class Thread {
   };
 
  private:
-  static constexpr int kRememberedBits = 13;
+  static constexpr int kRememberedBits = 12;
   static constexpr uint32_t kKnownSyncs = 64;
   struct Remembered {
     uint64_t key;
@@ -40,23 +40,27 @@ class Thread {
     return TrailOf(0x94d049bb133111ebu * (uint64_t{Raw(caller)} + 1), place);
   }
   // Each has two places, side by side. Whoever comes takes the first; who was there moves on.
+  struct Places {
+    Remembered first, second;
+  };
+  Places& PlacesOf(uint64_t key) const { return pages_->remembered[key >> (64 - kRememberedBits)]; }
   ContextId Recall(uint64_t key) const {
-    const uint64_t index = key >> (64 - kRememberedBits);
-    if (const Remembered& entry = pages_->remembered[index]; entry.key == key) return entry.node;
-    if (const Remembered& entry = pages_->remembered[index ^ 1]; entry.key == key) return entry.node;
+    const Places& places = PlacesOf(key);
+    if (places.first.key == key) return places.first.node;
+    if (places.second.key == key) return places.second.node;
     return kNoContext;
   }
   ContextId Remember(uint64_t key, ContextId node) {
-    const uint64_t index = key >> (64 - kRememberedBits);
-    pages_->remembered[index ^ 1] = pages_->remembered[index];
-    pages_->remembered[index] = {.key = key, .node = node};
+    Places& places = PlacesOf(key);
+    places.second = places.first;
+    places.first = {.key = key, .node = node};
     return node;
   }
 
   // What is large, and zero at first.
   struct Pages {
     uint64_t seen[kSeenWords];
-    Remembered remembered[1u << kRememberedBits];
+    Places remembered[1u << kRememberedBits];
     KnownSync known[kKnownSyncs];
     PlaneOf planes[Planes::kRemembered];
     Frame frames[1 + kFrames];  // the first is of no call, and has no node
