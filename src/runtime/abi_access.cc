@@ -97,7 +97,7 @@ template <bool kIsWrite>
 // For RecordsAtOnce, of one granule that several threads read.
 [[gnu::always_inline]] inline bool ReadsAtOnce(Thread* t, const void* p, PackedAccess mine) {
   const auto addr = reinterpret_cast<uint64_t>(p) & ~(kGranule - 1);
-  uint64_t* word = Runtime::Get().regions().PlaneWord(addr, t->state.tid);
+  uint64_t* word = Runtime::Get().regions().PlaneWord(addr, mine.slot());
   if (word == nullptr) return false;
   if (PackedAccess(*word).bytes() != mine.bytes()) {
     t->mode.inside = Thread::kInside;  // may take locks

@@ -36,7 +36,7 @@ struct Local {
   Frame* limit;      // there is no room from here on
   Thread* thread;    // null: not known yet
   int64_t homes[2];  // of the thread's slot in records, in small ones the second (PackedRecord::HomeOffset)
-  Slot homes_of;     // the slot that these are of
+  Slot slot;         // that labels are of now, and the homes
   uint64_t now;    // the time, and all bytes: what a word of `seen` ends with for an access that need not be looked at
   uint64_t* seen;  // data with records that this thread has used (SeenWord)
   uint32_t* regions;  // who owns which memory (regions.h)

@@ -8,6 +8,9 @@
 //
 // What a plane can't say (what is left of an older read when a newer one has only a part of its bytes) goes to the cell at once.
 //
+// A plane belongs to a slot, as the words in it do: who has the slot of a thread that has ended knows all that it did (clocks/thread_slots.h), and goes on
+// where that one was. So there are no more planes than threads at one time.
+//
 // A thread remembers where its planes are (PlaneOf). That may be out of date: the plane has been given back, and may be another's by
 // now. Then no word in it is this thread's; and before storing, it looks whose it is.
 //
@@ -18,6 +21,7 @@
 
 #include "base/arena.h"
 #include "base/ids.h"
+#include "clocks/epoch.h"
 
 namespace redflag::rt {
 
@@ -51,21 +55,21 @@ class Planes {
     regions_ = regions;
   }
 
-  // The words of this thread's plane of this region; null if there is none.
-  uint64_t* Find(uint32_t region, Tid thread) const {
+  // The words of this slot's plane of this region; null if there is none.
+  uint64_t* Find(uint32_t region, Slot slot) const {
     for (uint32_t plane = __atomic_load_n(&heads_[region], __ATOMIC_ACQUIRE); plane != 0; plane = infos_[plane].next) {
-      if (infos_[plane].thread == thread) return WordsOf(plane);
+      if (infos_[plane].slot == slot) return WordsOf(plane);
     }
     return nullptr;
   }
-  bool IsOf(const uint64_t* words, uint32_t region, Tid thread) const {
+  bool IsOf(const uint64_t* words, uint32_t region, Slot slot) const {
     const Info& info = infos_[static_cast<uint64_t>(words - words_) / kWords];
-    return info.region == region && info.thread == thread;
+    return info.region == region && info.slot == slot;
   }
 
-  // The same, made if need be, by the thread itself; null if there are no more.
-  uint64_t* Attach(uint32_t region, Tid thread, PlaneOf* remembered) {
-    if (uint64_t* words = Find(region, thread); words != nullptr) return words;
+  // The same, made if need be, by the thread that has the slot; null if there are no more.
+  uint64_t* Attach(uint32_t region, Slot slot, PlaneOf* remembered) {
+    if (uint64_t* words = Find(region, slot); words != nullptr) return words;
     uint32_t plane = free_;
     if (plane != 0) {
       free_ = infos_[plane].next;
@@ -76,7 +80,7 @@ class Planes {
     for (uint32_t i = 0; i < kRemembered; ++i) {  // as that of another page
       if (remembered[i].words == WordsOf(plane)) remembered[i] = {.page = PlaneOf::kNoPage, .words = nullptr};
     }
-    infos_[plane] = {.next = heads_[region], .region = region, .thread = thread};
+    infos_[plane] = {.next = heads_[region], .region = region, .slot = slot};
     __atomic_store_n(&heads_[region], plane, __ATOMIC_RELEASE);
     return WordsOf(plane);
   }
@@ -92,7 +96,7 @@ class Planes {
         __atomic_store_n(&words[i], 0, __ATOMIC_RELAXED);
       }
       const uint32_t next = infos_[plane].next;
-      infos_[plane] = {.next = free_, .region = 0, .thread = kNoThread};
+      infos_[plane] = {.next = free_, .region = 0, .slot = kNoSlot};
       free_ = plane;
       plane = next;
     }
@@ -111,10 +115,11 @@ class Planes {
   uint64_t bytes() const { return uint64_t{next_ - 1} * kWords * sizeof(uint64_t); }  // that were ever in use
 
  private:
+  static constexpr Slot kNoSlot{0xffff};
   struct Info {
     uint32_t next;
     uint32_t region;
-    Tid thread;
+    Slot slot;
   };
   uint64_t* WordsOf(uint32_t plane) const { return words_ + uint64_t{plane} * kWords; }
 

@@ -9,9 +9,9 @@ bool Runtime::RecordsInRegion(Thread& t, uint64_t granule, PackedAccess mine) {
     {
       const Regions::Stay stay(regions_, granule, reads);
       if (!reads || !stay.is_reading()) return TakesShortcut(t, cell, mine, stay.is_owner());
-      if (uint64_t* word = regions_.PlaneWord(granule, t.state.tid)) return ReadsInPlane(t, granule, word, mine);
+      if (uint64_t* word = regions_.PlaneWord(granule, mine.slot())) return ReadsInPlane(t, granule, word, mine);
     }
-    regions_.AttachPlane(granule, t.state.tid);
+    regions_.AttachPlane(granule, mine.slot());
   }
 }
 

@@ -94,19 +94,19 @@ class Regions {
     }
   };
 
-  // The word of this thread's plane for this address, in a window of its region, which is being read. Null: has no plane yet.
-  uint64_t* PlaneWord(uint64_t addr, Tid thread) const {
+  // The word of this slot's plane for this address, in a window of its region, which is being read. Null: has no plane yet.
+  uint64_t* PlaneWord(uint64_t addr, Slot slot) const {
     PlaneOf& entry = Planes::EntryOf(local.planes, addr);
     const uint32_t index = IndexOf(addr);
-    if (entry.page != addr >> kShift || !planes_.IsOf(entry.words, index, thread)) {
-      uint64_t* words = planes_.Find(index, thread);
+    if (entry.page != addr >> kShift || !planes_.IsOf(entry.words, index, slot)) {
+      uint64_t* words = planes_.Find(index, slot);
       if (words == nullptr) return nullptr;
       entry = {.page = addr >> kShift, .words = words};
     }
     return entry.words + Planes::WordOf(addr);
   }
-  // The thread is to have one, if it is still being read. In no window.
-  void AttachPlane(uint64_t addr, Tid thread);
+  // The slot is to have one, if it is still being read. In no window.
+  void AttachPlane(uint64_t addr, Slot slot);
 
   static uint64_t EndOf(uint64_t addr) { return ((addr >> kShift) + 1) << kShift; }
 

@@ -35,7 +35,7 @@ constexpr Local kUnknown = {.tag = 0,
                             .limit = nullptr,
                             .thread = nullptr,
                             .homes = {},
-                            .homes_of = {},
+                            .slot = {},
                             .now = 0,
                             .seen = unknown_seen,
                             .regions = nullptr,
@@ -165,7 +165,7 @@ void Runtime::Begin(Thread* thread) {
                 .limit = thread->frames_end(),
                 .thread = thread,
                 .homes = {PackedRecord::HomeOffset(false, Slot{}), PackedRecord::HomeOffset(true, Slot{})},
-                .homes_of = {},
+                .slot = {},
                 .now = 0,
                 .seen = thread->seen(),
                 .regions = local.regions,
@@ -252,8 +252,8 @@ void Runtime::Retag(Thread& t) {
   }
   local.now = NowOf(label);
   const Slot slot = SlotOf(label);
-  if (slot == local.homes_of) return;
-  local.homes_of = slot;
+  if (slot == local.slot) return;
+  local.slot = slot;
   local.homes[0] = PackedRecord::HomeOffset(false, slot);
   local.homes[1] = PackedRecord::HomeOffset(true, slot);
 }
@@ -333,7 +333,7 @@ uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextI
     const ByteMask bytes = is_whole ? kAllBytes : MaskOf(Addr{addr}, end - addr);
     const PackedAccess mine(label | uint64_t{Raw(bytes)} << PackedAccess::kBytesShift);
     if (in_plane) {
-      uint64_t* word = regions_.PlaneWord(addr, t.state.tid);
+      uint64_t* word = regions_.PlaneWord(addr, mine.slot());
       if (word == nullptr) break;
       if (!PackedAccess(*word).Covers(mine)) {
         if (!ReadsInPlane(t, addr & ~(kGranule - 1), word, mine)) break;

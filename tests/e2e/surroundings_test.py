@@ -85,17 +85,26 @@ int main() {
 }
 """
 
-# N threads one after the other; then two that race. Prints its own peak of memory before and after most of them.
+# N threads one after the other, which all read what main wrote; then two that race. Prints its own peak of memory before and after most of them.
 MANY_IN_A_ROW = """
 #include <sys/resource.h>
 #include <cstdio>
 #include <thread>
 int shared, counted;
+long table[16384];
+volatile long sum;
+void Run() {
+  ++counted;
+  long all = 0;
+  for (long word : table) all += word;
+  sum = all;
+}
 long Peak() { rusage used; getrusage(RUSAGE_SELF, &used); return used.ru_maxrss; }
 int main() {
-  for (int i = 0; i < 500; ++i) std::thread([] { ++counted; }).join();
+  for (long& word : table) word = 1;
+  for (int i = 0; i < 500; ++i) std::thread(Run).join();
   const long before = Peak();
-  for (int i = 0; i < 9500; ++i) std::thread([] { ++counted; }).join();
+  for (int i = 0; i < 9500; ++i) std::thread(Run).join();
   std::printf("grown %ld KB\\n", Peak() - before);
   std::thread a([] { shared = 1; });
   std::thread b([] { shared = 2; });

@@ -101,6 +101,7 @@ TEST_F(RegionsTest, WhoOnlyReadsDoesNotTakeOver) {
 
 TEST_F(RegionsTest, WhatWasReadComesBackWhenSomebodyWrites) {
   constexpr uint64_t kFirst = 5 * kBytes;
+  constexpr Slot kSlot{1};
   Run([&] {
     {
       const Regions::Stay stay(*regions_, kFirst);
@@ -109,23 +110,24 @@ TEST_F(RegionsTest, WhatWasReadComesBackWhenSomebodyWrites) {
       {
         const Regions::Stay stay(*regions_, kFirst, true);
       }
-      EXPECT_EQ(regions_->PlaneWord(kFirst, Tid{1}), nullptr);
-      regions_->AttachPlane(kFirst, Tid{1});
-      *regions_->PlaneWord(kFirst + 16, Tid{1}) = 71;
-      *regions_->PlaneWord(kFirst + kBytes - 1, Tid{1}) = 72;
-      EXPECT_EQ(regions_->PlaneWord(kFirst, Tid{2}), nullptr) << "that of another thread";
+      EXPECT_EQ(regions_->PlaneWord(kFirst, kSlot), nullptr);
+      regions_->AttachPlane(kFirst, kSlot);
+      *regions_->PlaneWord(kFirst + 16, kSlot) = 71;
+      *regions_->PlaneWord(kFirst + kBytes - 1, kSlot) = 72;
+      EXPECT_EQ(regions_->PlaneWord(kFirst, Slot{2}), nullptr) << "that of another slot";
     }).join();
     EXPECT_TRUE(taken_in.empty());
     {
       const Regions::Stay stay(*regions_, kFirst);
     }
     EXPECT_EQ(taken_in, (std::vector<std::pair<uint64_t, uint64_t>>{{kFirst + 16, 71}, {kFirst + kBytes - 8, 72}}));
-    EXPECT_EQ(regions_->PlaneWord(kFirst, Tid{1}), nullptr);
+    EXPECT_EQ(regions_->PlaneWord(kFirst, kSlot), nullptr);
   }).join();
 }
 
 // A plane that was given back serves another page: whoever remembers it as that of the first must not store there.
 TEST_F(RegionsTest, PlaneThatWasGivenBackIsNotTheOldOne) {
+  constexpr Slot kSlot{1};
   Run([&] {
     {
       const Regions::Stay stay(*regions_, 0);
@@ -137,18 +139,18 @@ TEST_F(RegionsTest, PlaneThatWasGivenBackIsNotTheOldOne) {
       {
         const Regions::Stay stay(*regions_, 0, true);
       }
-      regions_->AttachPlane(0, Tid{1});
-      uint64_t* const word = regions_->PlaneWord(0, Tid{1});
+      regions_->AttachPlane(0, kSlot);
+      uint64_t* const word = regions_->PlaneWord(0, kSlot);
       {
         const Regions::Stay stay(*regions_, 0);
       }
       {
         const Regions::Stay stay(*regions_, kBytes, true);
       }
-      regions_->AttachPlane(kBytes, Tid{1});
-      ASSERT_EQ(regions_->PlaneWord(kBytes, Tid{1}), word) << "the test wants the same plane";
+      regions_->AttachPlane(kBytes, kSlot);
+      ASSERT_EQ(regions_->PlaneWord(kBytes, kSlot), word) << "the test wants the same plane";
       EXPECT_EQ(Planes::EntryOf(local.planes, 0).words, nullptr) << "remembered as that of two pages";
-      EXPECT_EQ(regions_->PlaneWord(0, Tid{1}), nullptr);
+      EXPECT_EQ(regions_->PlaneWord(0, kSlot), nullptr);
     }).join();
   }).join();
 }
@@ -165,7 +167,7 @@ TEST_F(RegionsTest, NothingThatIsReadIsLost) {
   std::vector<std::thread> threads;
   for (uint32_t i = 0; i < kReaders; ++i) {
     threads.push_back(Run([&, i] {
-      const Tid tid{i};
+      const Slot slot{static_cast<uint16_t>(i)};
       uint64_t next = 1;
       for (uint64_t r = 0; !stop; r = (r + 1) % kRegions) {
         const uint64_t addr = r * kBytes + i * 8;
@@ -173,14 +175,14 @@ TEST_F(RegionsTest, NothingThatIsReadIsLost) {
         {
           const Regions::Stay stay(*regions_, addr, true);
           if (!stay.is_reading()) continue;
-          uint64_t* word = regions_->PlaneWord(addr, tid);
+          uint64_t* word = regions_->PlaneWord(addr, slot);
           attach = word == nullptr;
           if (!attach) {
             __atomic_store_n(word, ++next, __ATOMIC_RELAXED);
             readers[i].noted[r] = next;
           }
         }
-        if (attach) regions_->AttachPlane(addr, tid);
+        if (attach) regions_->AttachPlane(addr, slot);
       }
     }));
   }
