@@ -37,6 +37,7 @@ constexpr int kAcquire = 2, kRelease = 3;
 
 alignas(4096) uint64_t own[512];
 alignas(4096) uint64_t read_by_many[512];
+alignas(4096) uint64_t was_read_by_many[512];  // and is written now
 alignas(64) uint64_t counter;
 void* block;
 pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -62,6 +63,12 @@ const Path kPaths[] = {
     {"write 8 at a new time", NewTime, [] { __tsan_write8(own + 16); }},
     {"read 8 of shared data, again", [] { __tsan_read8(read_by_many); }, [] { __tsan_read8(read_by_many); }},
     {"read 8 of shared data at a new time", NewTime, [] { __tsan_read8(read_by_many); }},
+    {"read 8 of what was shared before, again",
+     [] {
+       __tsan_write8(was_read_by_many);
+       __tsan_read8(was_read_by_many + 8);
+     },
+     [] { __tsan_read8(was_read_by_many + 8); }},
     {"function entry and exit", Nothing,
      [] {
        __tsan_func_entry(own);
@@ -87,6 +94,7 @@ const Path kPaths[] = {
 
 void* ReadAll(void*) {
   for (uint64_t& word : read_by_many) __tsan_read8(&word);
+  for (uint64_t& word : was_read_by_many) __tsan_read8(&word);
   return nullptr;
 }
 
@@ -98,6 +106,7 @@ void* ReadAll(void*) {
 
 int BeCounted() {
   for (uint64_t& word : read_by_many) __tsan_write8(&word);
+  for (uint64_t& word : was_read_by_many) __tsan_write8(&word);
   for (uint64_t& word : own) __tsan_write8(&word);
   pthread_t reader;
   if (pthread_create(&reader, nullptr, ReadAll, nullptr) != 0 || pthread_join(reader, nullptr) != 0) return 1;

@@ -158,6 +158,7 @@ template <AccessKind kKind, bool kIsLong>
   bool done = false;
   {
     const Regions::Window window(addr);
+    if (kHasPlanes && kKind == AccessKind::kRead && !window.is_reading()) Planes::Forget(local.planes, addr);
     const auto record = [&](const void* granule, uint64_t bytes) __attribute__((always_inline)) {
       const PackedAccess mine(label | bytes << PackedAccess::kBytesShift);
       Detector::Cell& cell = CellOf(granule);

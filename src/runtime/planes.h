@@ -47,6 +47,12 @@ class Planes {
   // Of memory that is zero: nothing is remembered, not even of the page at 0.
   static void Prepare(PlaneOf* remembered) { remembered[0].page = PlaneOf::kNoPage; }
 
+  // The plane of this page, if one is remembered, is out of date: the first filter is to look at the cell again.
+  [[gnu::always_inline]] static void Forget(PlaneOf* remembered, uint64_t addr) {
+    PlaneOf& entry = EntryOf(remembered, addr);
+    if (entry.page == addr >> kPageShift) entry.page = PlaneOf::kNoPage;
+  }
+
   // Has room for regions up to this number.
   void Start(uint64_t regions) {
     heads_ = static_cast<uint32_t*>(MapPages(regions * sizeof(uint32_t)));
