@@ -254,7 +254,8 @@ template <AccessKind kKind>
 [[gnu::always_inline]] inline void RecordVptr(void** p, uint64_t caller) {
   const uint64_t place = caller | static_cast<uint64_t>(PlaceFlag::kVptr);
   if (IsHitAgain<IsWrite(kKind)>(p, kBytesField)) return;
-  if (!RecordsAtOnce<kKind, false>(p, kBytesField, place)) Slow(p, sizeof *p, kKind, place);
+  if (!RecordsAtOnce<kKind, false>(p, kBytesField, place)) return Slow(p, sizeof *p, kKind, place);
+  Detector::Count(local.thread->state, kKind);
 }
 [[gnu::noinline]] void RecordVptrRead(void** p) { RecordVptr<AccessKind::kRead>(p, REDFLAG_CALLER); }
 [[gnu::noinline]] void RecordVptrUpdate(void** p, void*) { RecordVptr<AccessKind::kWrite>(p, REDFLAG_CALLER); }

@@ -2,6 +2,7 @@
 #include "runtime/runtime.h"
 
 namespace redflag::rt {
+
 bool Runtime::RecordsInRegion(Thread& t, uint64_t granule, PackedAccess mine) {
   auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
   const bool reads = kHasPlanes && mine.kind() == AccessKind::kRead;
