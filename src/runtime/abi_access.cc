@@ -16,13 +16,6 @@ namespace {
 constexpr uint64_t kWriteBit = uint64_t{2} << (PackedAccess::kKindShift - PackedAccess::kBytesShift);
 constexpr uint64_t kBytesField = 0xff;
 
-// Where the thread has noted what it read here, if it knows such a place; that may be out of date (planes.h).
-[[gnu::always_inline]] inline uint64_t* WordInPlane(const void* p) {
-  const auto addr = reinterpret_cast<uint64_t>(p);
-  const PlaneOf& entry = Planes::EntryOf(local.planes, addr);
-  return entry.page == addr >> Planes::kPageShift ? entry.words + Planes::WordOf(addr) : nullptr;
-}
-
 // What a word differs in from the tag; bits of the bytes field: bytes that it lacks.
 template <bool kIsWrite>
 [[gnu::always_inline]] inline uint64_t DifferenceToTag(const uint64_t* word) {
@@ -45,7 +38,7 @@ template <bool kIsWrite, bool kIsLong>
     return is_one || IsHit(DifferenceToTag<kIsWrite>(word + step), needed >> 8);
   };
   if constexpr (kHasPlanes && !kIsWrite) {
-    if (const uint64_t* word = WordInPlane(p)) {
+    if (const uint64_t* word = Planes::Recall(local.planes, addr)) {
       const bool is_last = Planes::WordOf(addr) == Planes::kWords - 1;  // the next one is in another plane
       return (is_one || !is_last) && is_hit(word, 1);
     }

@@ -47,6 +47,11 @@ class Planes {
   // Of memory that is zero: nothing is remembered, not even of the page at 0.
   static void Prepare(PlaneOf* remembered) { remembered[0].page = PlaneOf::kNoPage; }
 
+  // Where the thread has noted what it read here, if it knows such a place; that may be out of date.
+  [[gnu::always_inline]] static uint64_t* Recall(PlaneOf* remembered, uint64_t addr) {
+    const PlaneOf& entry = EntryOf(remembered, addr);
+    return entry.page == addr >> kPageShift ? entry.words + WordOf(addr) : nullptr;
+  }
   // The plane of this page, if one is remembered, is out of date: the first filter is to look at the cell again.
   [[gnu::always_inline]] static void Forget(PlaneOf* remembered, uint64_t addr) {
     PlaneOf& entry = EntryOf(remembered, addr);
