@@ -157,29 +157,27 @@ TEST_F(RegionsTest, PlaneThatWasGivenBackIsNotTheOldOne) {
 
 // Readers note what they read in windows; a writer that stays finds all of it, and nobody notes anything meanwhile.
 TEST_F(RegionsTest, NothingThatIsReadIsLost) {
-  constexpr uint32_t kReaders = 3;
-  constexpr uint64_t kRegions = 300;
-  struct Reader {
-    std::atomic<uint64_t> noted[kRegions] = {};  // the latest word in each region
-  };
-  std::vector<Reader> readers(kReaders);
+  constexpr uint64_t kReaders = 3, kRegions = 40, kTurns = 3;
+  std::atomic<uint64_t> current = 0;  // the region that all are in
   std::atomic<bool> stop = false;
+  std::vector<std::atomic<uint64_t>> noted(kReaders);  // the latest word of each in it
   std::vector<std::thread> threads;
-  for (uint32_t i = 0; i < kReaders; ++i) {
+  threads.reserve(kReaders);
+  for (uint64_t i = 0; i < kReaders; ++i) {
     threads.push_back(Run([&, i] {
       const Slot slot{static_cast<uint16_t>(i)};
-      uint64_t next = 1;
-      for (uint64_t r = 0; !stop; r = (r + 1) % kRegions) {
-        const uint64_t addr = r * kBytes + i * 8;
+      for (uint64_t next = 1; !stop;) {
+        const uint64_t addr = current * kBytes + i * 8;
         bool attach = false;
         {
           const Regions::Stay stay(*regions_, addr, true);
-          if (!stay.is_reading()) continue;
-          uint64_t* word = regions_->PlaneWord(addr, slot);
-          attach = word == nullptr;
-          if (!attach) {
-            __atomic_store_n(word, ++next, __ATOMIC_RELAXED);
-            readers[i].noted[r] = next;
+          if (stay.is_reading()) {
+            uint64_t* word = regions_->PlaneWord(addr, slot);
+            attach = word == nullptr;
+            if (!attach) {
+              __atomic_store_n(word, next, __ATOMIC_RELAXED);
+              noted[i] = next++;
+            }
           }
         }
         if (attach) regions_->AttachPlane(addr, slot);
@@ -188,14 +186,22 @@ TEST_F(RegionsTest, NothingThatIsReadIsLost) {
   }
   uint64_t found = 0;
   Run([&] {
-    for (uint32_t round = 0; round < 4; ++round) {
-      for (uint64_t r = 0; r < kRegions; ++r) {
+    for (uint64_t region = 1; region <= kRegions; ++region) {
+      {
+        const Regions::Stay stay(*regions_, region * kBytes);
+      }
+      current = region;
+      for (uint64_t turn = 0; turn < kTurns; ++turn) {
+        for (uint64_t i = 0; i < kReaders; ++i) {
+          const uint64_t before = noted[i];
+          while (noted[i] < before + 2) std::this_thread::yield();  // the first may have been in the region before
+        }
         taken_in.clear();
-        const Regions::Stay stay(*regions_, r * kBytes);
-        if (!stay.is_owner()) continue;
+        const Regions::Stay stay(*regions_, region * kBytes);
+        ASSERT_TRUE(stay.is_owner());
         for (const auto& [addr, word] : taken_in) {
-          ASSERT_EQ(addr / kBytes, r);
-          EXPECT_EQ(readers[addr % kBytes / 8].noted[r], word);
+          if (addr / kBytes != region) continue;  // that a reader was late in
+          EXPECT_EQ(noted[addr % kBytes / 8], word);
           ++found;
         }
       }
@@ -203,7 +209,7 @@ TEST_F(RegionsTest, NothingThatIsReadIsLost) {
   }).join();
   stop = true;
   for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(found, 0u);
+  EXPECT_GE(found, kRegions * kTurns * kReaders);
 }
 
 // More threads than can own anything: the others share.
