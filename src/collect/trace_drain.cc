@@ -205,7 +205,14 @@ void TraceDrain::Checkpoint(bool is_last) {
   }
   TakeFull();
   for (uint32_t i = 0; i < in_use; ++i) {
-    if (Atomic(SlotAt(i).state).load(std::memory_order_acquire) == TraceSlot::kFilling) CopyUnfinished(i);
+    // In this order: the thread that fills it may have filled another one a moment ago, and that comes first.
+    while (Atomic(SlotAt(i).state).load(std::memory_order_acquire) == TraceSlot::kFilling) {
+      if (Atomic(share().tickets).load(std::memory_order_acquire) < next_ticket_) {
+        CopyUnfinished(i);
+        break;
+      }
+      if (!TakeFull()) break;  // nothing there: the program has written over it
+    }
   }
   TakeFull();  // those that became full meanwhile
   if (stamp <= checkpoint_) return;
