@@ -18,8 +18,8 @@ constexpr uint64_t kBytesField = 0xff;
 
 // What a word differs in from the tag; bits of the bytes field: bytes that it lacks.
 template <bool kIsWrite>
-[[gnu::always_inline]] inline uint64_t DifferenceToTag(const uint64_t* word) {
-  const uint64_t label = __atomic_load_n(word, __ATOMIC_RELAXED) >> PackedAccess::kBytesShift;
+[[gnu::always_inline]] inline uint64_t DifferenceToTag(uint64_t word) {
+  const uint64_t label = word >> PackedAccess::kBytesShift;
   return (kIsWrite ? label : label | kWriteBit) ^ local.tag;
 }
 
@@ -34,8 +34,8 @@ template <bool kIsWrite, bool kIsLong>
   const bool is_one = !kIsLong || needed <= kBytesField;
   if (kIsLong && needed > 0xffff) return false;
   const auto is_hit = [&](const uint64_t* word, int step) __attribute__((always_inline)) {
-    if (!IsHit(DifferenceToTag<kIsWrite>(word), needed & kBytesField)) return false;
-    return is_one || IsHit(DifferenceToTag<kIsWrite>(word + step), needed >> 8);
+    if (!IsHit(DifferenceToTag<kIsWrite>(__atomic_load_n(word, __ATOMIC_RELAXED)), needed & kBytesField)) return false;
+    return is_one || IsHit(DifferenceToTag<kIsWrite>(__atomic_load_n(word + step, __ATOMIC_RELAXED)), needed >> 8);
   };
   if constexpr (kHasPlanes && !kIsWrite) {
     if (const uint64_t* word = Planes::Recall(local.planes, addr)) {
@@ -63,25 +63,22 @@ inline Detector::Cell& CellOf(const void* p) {
   return *reinterpret_cast<Detector::Cell*>(local.cells + (reinterpret_cast<uint64_t>(p) & local.fold) * 2);
 }
 
-// A second chance, when the filter word tells nothing. If several threads read this memory, a plane of the thread's own says what it
-// has read. If the cell has a record, as data that several threads use does, then that has
+// A second chance, when the filter word tells nothing. If the cell has a record, as data that several threads use does, then that has
 // a place for this thread, and what was found there before stands in the table of what the thread has seen. Otherwise the
 // word that the filter did not look at may tell: fields that share a granule may have been written and read.
 template <bool kIsWrite>
 [[gnu::always_inline]] inline bool IsHitAgain(const void* p, uint64_t needed) {
-  const auto difference = [](uint64_t word) {
-    word >>= PackedAccess::kBytesShift;
-    return (kIsWrite ? word : word | kWriteBit) ^ local.tag;
-  };
   const Words words = CellOf(p).Load();
-  if (!PackedRecord::IsHandle(words.read)) return IsHit(difference(kIsWrite ? words.read : words.write), needed);
+  if (!PackedRecord::IsHandle(words.read)) {
+    return IsHit(DifferenceToTag<kIsWrite>(kIsWrite ? words.read : words.write), needed);
+  }
   const auto addr = reinterpret_cast<uint64_t>(p);
   uint64_t& seen = local.seen[SeenIndex(addr, kIsWrite)];
   const uint64_t wanted = SeenWord(addr, local.now, kIsWrite);
   if (IsHit(seen ^ wanted, needed)) return true;
   const auto* record = reinterpret_cast<const char*>(words.read << PackedRecord::kHandleShift);
   const auto* home = reinterpret_cast<const uint64_t*>(record + local.homes[PackedRecord::IsSmall(words.read)]);
-  const uint64_t found = difference(__atomic_load_n(home, __ATOMIC_RELAXED));
+  const uint64_t found = DifferenceToTag<kIsWrite>(__atomic_load_n(home, __ATOMIC_RELAXED));
   if (!IsHit(found, needed)) return false;
   seen = wanted ^ (found & kBytesField);
   return true;

@@ -394,8 +394,9 @@ class Life {
     boxed_.Revive(cell, Addr{granule}, bytes, birth_);
   }
 
-  // Has the cell a past, which is not that of the one that was asked about before?
   static uint64_t BeginWhole(const typename Boxed<D>::Cell*, uint64_t) { return 0; }  // none is alone
+
+  // Has the cell a past, which is not that of the one that was asked about before?
   bool EndsAnother(const typename Boxed<D>::Cell& cell) {
     const uint64_t link = __atomic_load_n(&cell.link, __ATOMIC_RELAXED);
     const bool is_same = D::kMap == Map::kGranule && link == past_;  // untouched: others have a box of their own

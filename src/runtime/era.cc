@@ -30,8 +30,8 @@ void Runtime::StopAtGate(Thread& t) {
 void Runtime::BeginEra(Thread& t) {
   ++era_;
   shadow_.ReleaseAllCells();
-  if (kHasPlanes) regions_.ForgetPlanes();
-  if (!kIsBoxed) {  // elsewhere labels are no times that clocks know
+  if (kHasPlanes) regions_.ForgetPlanes();  // whoever remembers one finds it empty
+  if (!kIsBoxed) {                          // elsewhere labels are no times that clocks know
     syncs_.ClearAll();
     barriers_.ClearAll();
   }
@@ -56,7 +56,6 @@ void Runtime::Restart(Thread& t) {
   t.era = era_;
   detector_.Restart(t.state);
   t.ForgetSeen();
-  t.ForgetPlanes();
 }
 
 }  // namespace redflag::rt

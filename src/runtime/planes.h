@@ -25,7 +25,8 @@
 
 namespace redflag::rt {
 
-// Where a thread's plane of a page is: the page's number and the plane's words.
+// Where a thread's plane of a page is: the page's number and the plane's words. Read at any moment, also by a signal handler that interrupts a
+// change: what `words` once led to stays readable, so that it is changed first and never taken back, and `page` tells whether it counts.
 struct PlaneOf {
   static constexpr uint64_t kNoPage = UINT64_MAX;
   uint64_t page;
@@ -51,6 +52,13 @@ class Planes {
   [[gnu::always_inline]] static uint64_t* Recall(PlaneOf* remembered, uint64_t addr) {
     const PlaneOf& entry = EntryOf(remembered, addr);
     return entry.page == addr >> kPageShift ? entry.words + WordOf(addr) : nullptr;
+  }
+  static void Remember(PlaneOf& entry, uint64_t page, uint64_t* words) {
+    entry.page = PlaneOf::kNoPage;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    entry.words = words;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    entry.page = page;
   }
   // The plane of this page, if one is remembered, is out of date: the first filter is to look at the cell again.
   [[gnu::always_inline]] static void Forget(PlaneOf* remembered, uint64_t addr) {
@@ -89,7 +97,7 @@ class Planes {
       plane = next_++;
     }
     for (uint32_t i = 0; i < kRemembered; ++i) {  // as that of another page
-      if (remembered[i].words == WordsOf(plane)) remembered[i] = {.page = PlaneOf::kNoPage, .words = nullptr};
+      if (remembered[i].words == WordsOf(plane)) remembered[i].page = PlaneOf::kNoPage;
     }
     infos_[plane] = {.next = heads_[region], .region = region, .slot = slot};
     __atomic_store_n(&heads_[region], plane, __ATOMIC_RELEASE);
@@ -122,8 +130,6 @@ class Planes {
     next_ = 1;
     free_ = 0;
   }
-
-  uint64_t bytes() const { return uint64_t{next_ - 1} * kWords * sizeof(uint64_t); }  // that were ever in use
 
  private:
   static constexpr Slot kNoSlot{0xffff};

@@ -101,7 +101,7 @@ class Regions {
     if (entry.page != addr >> kShift || !planes_.IsOf(entry.words, index, slot)) {
       uint64_t* words = planes_.Find(index, slot);
       if (words == nullptr) return nullptr;
-      entry = {.page = addr >> kShift, .words = words};
+      Planes::Remember(entry, addr >> kShift, words);
     }
     return entry.words + Planes::WordOf(addr);
   }

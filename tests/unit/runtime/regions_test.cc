@@ -149,7 +149,7 @@ TEST_F(RegionsTest, PlaneThatWasGivenBackIsNotTheOldOne) {
       }
       regions_->AttachPlane(kBytes, kSlot);
       ASSERT_EQ(regions_->PlaneWord(kBytes, kSlot), word) << "the test wants the same plane";
-      EXPECT_EQ(Planes::EntryOf(local.planes, 0).words, nullptr) << "remembered as that of two pages";
+      EXPECT_EQ(Planes::Recall(local.planes, 0), nullptr) << "remembered as that of two pages";
       EXPECT_EQ(regions_->PlaneWord(0, kSlot), nullptr);
     }).join();
   }).join();
