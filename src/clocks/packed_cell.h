@@ -115,32 +115,13 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return true;
   }
 
-  // Records `mine` by whoever is alone, if it goes on where the thread was: its latest access, in a small record of its own, was the same to
-  // other bytes. So a buffer is filled or read byte by byte. "no": nothing has changed.
+  // Records `mine` by whoever is alone, if it goes on where the thread was, in a small record of its own (PackedRecord::GoesOn). "no": nothing
+  // has changed.
   template <class Clock>
   [[gnu::always_inline]] bool GoesOn(const Clock&, PackedAccess mine) {
     if (!kIsOrderAll<Clock>) return false;
     const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_RELAXED);
-    PackedRecord* record = PackedRecord::Of(handle);
-    if (record == nullptr || !PackedRecord::IsSmall(handle) || !record->IsOwn(mine.slot())) return false;
-    constexpr uint32_t kWords = PackedRecord::kFirstCapacity;
-    const uint32_t home = PackedRecord::HomeOf(true, mine.slot());
-    const uint64_t latest = record->Word(home);
-    if (!PackedAccess(latest).SameAccess(mine) || Any(record->racy)) return false;
-    const uint64_t other_kinds = ~mine.word() & PackedAccess::kKindField;
-    const uint64_t other_bytes = ~(mine.word() & PackedAccess::kBytesField);
-    uint64_t left[kWords];
-    bool is_needed = false;  // or is there one word left, which needs no record?
-    for (uint32_t i = 0; i < kWords; ++i) {
-      const uint64_t word = record->Word(i);
-      left[i] = (word & other_kinds) == 0 ? word & other_bytes : word;
-      left[i] = (left[i] & PackedAccess::kBytesField) == 0 ? 0 : left[i];
-      is_needed |= i != home && left[i] != 0;
-    }
-    if (!is_needed) return false;
-    left[home] = latest | mine.word();
-    for (uint32_t i = 0; i < kWords; ++i) record->Set(i, left[i]);
-    return true;
+    return PackedRecord::IsHandle(handle) && PackedRecord::IsSmall(handle) && PackedRecord::Of(handle)->GoesOn(mine);
   }
 
   // Begins anew, as Opened::Restart, by whoever is alone, if all of it does so and there is no record. "no": nothing has changed.
@@ -282,36 +263,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       return true;
     }
 
-    // In a record of the thread's own nothing can race: what `mine` covers goes, and it takes a place that is free. "no": what
-    // it covers may be gone, nothing else has changed; there is no room, or so much that the record is not needed any more.
-    bool ReplaceOwn(PackedAccess mine) {
-      if (!is_spread() || !record()->IsOwn(mine.slot())) return false;
-      PackedRecord* in = record();
-      const uint64_t other_kinds = ~mine.word() & PackedAccess::kKindField;
-      const uint64_t other_bytes = ~(mine.word() & PackedAccess::kBytesField);
-      const uint32_t none = in->capacity;
-      uint32_t room = none;
-      uint32_t same = none;  // differs in its bytes only
-      uint32_t kept = 0;
-      for (uint32_t i = none; i-- > 0;) {  // branches here would be guesses
-        const uint64_t word = in->Word(i);
-        uint64_t left = (word & other_kinds) == 0 ? word & other_bytes : word;
-        left = (left & PackedAccess::kBytesField) == 0 ? 0 : left;
-        in->Set(i, left);
-        room = left == 0 ? i : room;
-        same = PackedAccess(left).SameAccess(mine) ? i : same;
-        kept += left != 0 ? 1 : 0;
-      }
-      if (same != none) {
-        in->Set(same, in->Word(same) | mine.word());
-        return true;
-      }
-      if (room == none || kept == 0) return false;
-      const uint32_t home = in->HomeOf(mine.slot());
-      if (const uint64_t before = in->Word(home); before != 0) in->Set(room, before);
-      in->Set(home, mine.word());
-      return true;
-    }
+    bool ReplaceOwn(PackedAccess mine) { return is_spread() && record()->ReplaceOwn(mine); }
 
     bool HasPartlyCovered(PackedAccess mine) const {
       bool found = false;

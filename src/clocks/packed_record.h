@@ -80,6 +80,52 @@ struct PackedRecord {
     Set(place, word);
   }
 
+  // ---- In a record of one slot: nothing can race there ----
+
+  // What `mine` covers goes, and it takes a place that is free. "no": what it covers may be gone, nothing else has changed; there is no
+  // room, or so much that the record is not needed any more.
+  bool ReplaceOwn(PackedAccess mine) {
+    if (!IsOwn(mine.slot())) return false;
+    const uint32_t none = capacity;
+    uint32_t room = none;
+    uint32_t same = none;  // differs in its bytes only
+    uint32_t kept = 0;
+    for (uint32_t i = none; i-- > 0;) {
+      const uint64_t left = LeftBeside(mine, Word(i));
+      Set(i, left);
+      room = left == 0 ? i : room;
+      same = PackedAccess(left).SameAccess(mine) ? i : same;
+      kept += left != 0 ? 1 : 0;
+    }
+    if (same != none) {
+      Set(same, Word(same) | mine.word());
+      return true;
+    }
+    if (room == none || kept == 0) return false;
+    const uint32_t home = HomeOf(mine.slot());
+    if (const uint64_t before = Word(home); before != 0) Set(room, before);
+    Set(home, mine.word());
+    return true;
+  }
+
+  // The same in a small one, if the latest access was this one to other bytes: so a buffer is filled or read byte by byte. "no": nothing has
+  // changed; or the record is not needed any more.
+  [[gnu::always_inline]] bool GoesOn(PackedAccess mine) {
+    const uint32_t home = HomeOf(true, mine.slot());
+    const uint64_t latest = Word(home);
+    if (!IsOwn(mine.slot()) || !PackedAccess(latest).SameAccess(mine) || Any(racy)) return false;
+    uint64_t left[kFirstCapacity];
+    bool is_needed = false;
+    for (uint32_t i = 0; i < kFirstCapacity; ++i) {
+      left[i] = LeftBeside(mine, Word(i));
+      is_needed |= i != home && left[i] != 0;
+    }
+    if (!is_needed) return false;
+    left[home] = latest | mine.word();
+    for (uint32_t i = 0; i < kFirstCapacity; ++i) Set(i, left[i]);
+    return true;
+  }
+
   // What a cell has in the place of an access: the address, shifted, and in the bit that is free because records are aligned to 32 bytes,
   // whether it is small. Times are never 0, so that it is no access.
   static constexpr int kHandleShift = 4;
@@ -106,6 +152,13 @@ struct PackedRecord {
   }
 
  private:
+  // Of an access of the same slot, when `mine` has taken the bytes that it covers. Without branches: they would be guesses.
+  static uint64_t LeftBeside(PackedAccess mine, uint64_t word) {
+    const bool is_covered = (word & ~mine.word() & PackedAccess::kKindField) == 0;
+    const uint64_t left = is_covered ? word & ~(mine.word() & PackedAccess::kBytesField) : word;
+    return (left & PackedAccess::kBytesField) == 0 ? 0 : left;
+  }
+
   static constexpr uint64_t kSmall = 1;
   static constexpr uint64_t kWordsOffset = 8;
 };
