@@ -70,6 +70,16 @@ struct RacyBlock {
   uint64_t module_offset = 0;
 };
 
+// What is thought of a race, from what was observed of it.
+struct Judgement {
+  enum class Rank : uint8_t { kHigh, kMedium, kLow };
+
+  Rank rank = Rank::kMedium;
+  std::string pattern;               // "double-checked locking", say; empty: none that is known
+  std::string suggestion;            // in one line; may be empty
+  std::vector<std::string> reasons;  // of the rank, the weightiest first
+};
+
 struct RaceReport {
   std::string detector;
   Claim claim = Claim::kUnordered;  // of the detector
@@ -89,6 +99,9 @@ struct RaceReport {
   std::string command{};  // of a running program, in place of a trace
   uint32_t pid = 0;
   std::vector<std::string> notes{};  // what limits this report
+  std::string fingerprint{};         // the same for this race after the program was changed elsewhere; empty: not made
+  std::optional<Judgement> judgement{};
+  uint64_t repeated = 0;  // how often it was found again, on other objects too
 };
 
 // Phrases that all renderers share: "atomic write", "transactional read", "free".
