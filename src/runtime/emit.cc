@@ -28,6 +28,11 @@ namespace {
 
 constexpr uint64_t kRingBytes = uint64_t{1} << 20;
 
+// No matter which of them comes first.
+uint64_t KeyOfPair(uint64_t a, uint64_t b) { return HashKey(HashKey(a) + HashKey(b)) ^ (HashKey(a) * HashKey(b)); }
+
+uint64_t NthKey(uint64_t key, uint32_t n) { return HashKey(key + n) | 1; }
+
 int64_t Pid() { return arch::Syscall(SYS_getpid); }
 
 void SleepMillisecond() {
@@ -72,7 +77,8 @@ class Emitter {
   void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                  uint64_t addr, uint64_t bytes, bool is_reporting);
   void AddStack(Runtime& runtime, ContextId context);
-  bool IsNew(uint64_t key);
+  bool IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked);
+  bool Remember(uint64_t key);
   bool IsKnown(uint64_t key, uint32_t& place) const;
   static void TakeApart(const ContextTree& tree, RaceRecord& record);
 
@@ -93,7 +99,8 @@ class Emitter {
   uint64_t sequence_ = 0;
   uint64_t duplicates_ = 0;
   static constexpr uint32_t kKeys = 1u << 16;
-  uint64_t keys_[kKeys] = {};  // pairs of places that were told, as a hash set; 0: free
+  static constexpr uint32_t kMostStacks = 16;
+  uint64_t keys_[kKeys] = {};  // what was told, as a hash set; 0: free
   uint32_t key_count_ = 0;
   uint8_t told_threads_[1u << 16] = {};  // by thread id; later ones are told again and again
   Message message_;
@@ -392,7 +399,7 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
 }
 
 // A set of keys that never forgets; when it is nearly full, everything is old news.
-bool Emitter::IsNew(uint64_t key) {
+bool Emitter::Remember(uint64_t key) {
   uint32_t place;
   if (IsKnown(key, place)) return false;
   __atomic_store_n(&keys_[place], key, __ATOMIC_RELEASE);
@@ -424,20 +431,36 @@ void Emitter::TakeApart(const ContextTree& tree, RaceRecord& record) {
   }
 }
 
-bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
-  ContextTree& tree = runtime.contexts();
-  TakeApart(tree, t.record);
-  const RaceRecord& record = t.record;
-  uint64_t mine = HashKey(tree.PlaceOf(tree.PartsOf(record.access.context).calls));
-  uint64_t theirs = HashKey(tree.PlaceOf(tree.PartsOf(record.earlier[0].context).calls));
-  const uint64_t key = (HashKey(mine + theirs) ^ (mine * theirs)) | 1;
+// Of a pair of places, kMostStacks pairs of call stacks are told, and of each as many variables that have names: one on the heap stands for
+// all. Most races were told before, and need not wait for one another.
+bool Emitter::IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked) {
+  const ContextTree& tree = runtime.contexts();
+  const ContextId mine = tree.PartsOf(record.access.context).calls;
+  const ContextId theirs = tree.PartsOf(record.earlier[0].context).calls;
+  const uint64_t places = KeyOfPair(tree.PlaceOf(mine), tree.PlaceOf(theirs));
   uint32_t place;
-  if (IsKnown(key, place)) {  // most are, and need not wait for one another
+  if (IsKnown(NthKey(places, kMostStacks - 1), place)) return false;
+  BlockInfo block;
+  const uint64_t where = runtime.FindBlock(Raw(record.granule), block) ? 0 : Raw(record.granule);
+  const uint64_t stacks = KeyOfPair(Raw(mine), Raw(theirs)) ^ HashKey(where);
+  if (IsKnown(stacks | 1, place)) return false;
+  if (!is_locked) return true;
+  Remember(stacks | 1);
+  for (uint32_t i = 0; i < kMostStacks; ++i) {
+    if (!IsKnown(NthKey(places, i), place)) return Remember(NthKey(places, i));
+  }
+  return true;
+}
+
+bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
+  TakeApart(runtime.contexts(), t.record);
+  const RaceRecord& record = t.record;
+  if (!IsNews(runtime, record, false)) {
     __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
     return false;
   }
   ScopedLock guard(lock_);
-  if (!IsNew(key)) {
+  if (!IsNews(runtime, record, true)) {
     __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
     return false;
   }

@@ -1,6 +1,6 @@
 // Emit: from a RaceRecord to messages (events/wire.h) in the ring, and the helper process that reads them.
 //
-// A race is told once for each pair of places in the code; repetitions are counted. If there is no helper, a short text with
+// A race is told once for each pair of call stacks and named variable, up to a limit for a pair of places; repetitions are counted. If there is no helper, a short text with
 // module+offset goes to standard error instead (`redflag symbolize` reads it).
 #pragma once
 

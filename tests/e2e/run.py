@@ -23,6 +23,7 @@ Comments of a program:
   // PLUGIN: lib/x.cc             the same, but not linked: its path is the program's first argument
   // SKIP: clang++-14 (reason)    a compiler that can't build it
   // OPTIONS: name=value          REDFLAG_OPTIONS for the run; {here} is this folder
+  // REPORTS: 4                   how many reports there are, if that matters
   // STATUS: 3                    the exit status, if it is not 66 for races and 0 for none; such a program is run by itself, because
                                   `redflag run` has a say in it
 Marks in a library's source count for the programs that name it.
@@ -64,7 +65,7 @@ serial = itertools.count()  # of runs: their reports have different names
 MARK = re.compile(r"\bRACE\((\w+)\)")
 CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
 BY = re.compile(r"^// BY\((\w+)\): *(.*)$")
-DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|STATUS): *(.*)$")
+DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|REPORTS|STATUS): *(.*)$")
 
 
 @dataclasses.dataclass
@@ -190,6 +191,7 @@ def compare(program, detector, status, report_path, output, records):
         wrong.append("the program did not end in good order")
         wrong += [f"  {line}" for line in output.splitlines() if "redflag:" in line][-3:]
     wrong += compare_reports(program, expected, reports)
+    wrong += [f"{len(reports)} reports, expected {count}" for count in program.values("REPORTS") if len(reports) != int(count)]
     return list(dict.fromkeys(wrong))
 
 
