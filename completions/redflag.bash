@@ -44,7 +44,7 @@ _redflag() {
   if [[ $command == run || $command == record ]]; then
     for ((i = at + 1; i < COMP_CWORD; i++)); do
       case ${COMP_WORDS[i]} in
-        -d | --detector | -o | --output | --json | --record | --exit-code) ((i++)) ;;
+        -d | --detector | -o | --output | --json | --record | --exit-code | --on-race) ((i++)) ;;
         --) ;;
         -*) ;;
         *) return ;;
@@ -70,11 +70,15 @@ _redflag() {
       case $prev in
         -o | --output | --json | --record) return ;;
         --exit-code) return ;;
+        --on-race)
+          _redflag_words 'report stop core abort end'
+          return
+          ;;
       esac
       if [[ $cur == -* && $command == record ]]; then
         _redflag_words '-d --detector -o --output -h --help --help-all'
       elif [[ $cur == -* ]]; then
-        _redflag_words '-d --detector -o --output --json --record --exit-code -h --help --help-all'
+        _redflag_words '-d --detector -o --output --json --record --exit-code --on-race -h --help --help-all'
       elif [[ $cur != */* ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")

@@ -38,6 +38,7 @@ complete -c redflag -n '__redflag_is run' -s o -l output -r -F -d 'Write reports
 complete -c redflag -n '__redflag_is run' -l json -r -F -d 'Append each report as a line of JSON to this file'
 complete -c redflag -n '__redflag_is run' -l record -r -F -d 'Also write down all that happens'
 complete -c redflag -n '__redflag_is run' -l exit-code -x -d 'Exit with this if anything was reported'
+complete -c redflag -n '__redflag_is run' -l on-race -x -a 'report stop core abort end' -d 'What to do after a report'
 
 complete -c redflag -n '__redflag_is record' -F
 complete -c redflag -n '__redflag_is record' -a '(__fish_complete_subcommand --fcs-skip=2)'

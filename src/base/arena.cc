@@ -20,6 +20,14 @@ int64_t MapAt(uint64_t place, size_t bytes, int flags) {
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);
 }
 
+// What is so large is a table that most of is never touched: core files can do without it.
+constexpr size_t kTable = size_t{64} << 20;
+
+void* Mapped(int64_t place, size_t bytes) {
+  if (bytes >= kTable) arch::Syscall(SYS_madvise, place, static_cast<int64_t>(bytes), MADV_DONTDUMP);
+  return reinterpret_cast<void*>(place);
+}
+
 bool IsMapped(int64_t result) { return result > 0 || result < -4095; }  // -4095..-1 are error numbers
 
 }  // namespace
@@ -34,11 +42,11 @@ void* MapPages(size_t bytes) {
       continue;
     }
     const int64_t result = MapAt(place, bytes, MAP_FIXED_NOREPLACE);
-    if (IsMapped(result)) return reinterpret_cast<void*>(result);  // elsewhere, if the kernel is older than that
+    if (IsMapped(result)) return Mapped(result, bytes);  // elsewhere, if the kernel is older than that
   }
   const int64_t result = MapAt(0, bytes, 0);
   REDFLAG_CHECK(IsMapped(result) && "out of memory");
-  return reinterpret_cast<void*>(result);
+  return Mapped(result, bytes);
 }
 
 void UnmapPages(void* pages, size_t bytes) {

@@ -31,7 +31,8 @@ struct Options {
   std::string detector = "hb";
   std::string output;
   std::string json;
-  std::string record;  // empty: nothing is kept
+  std::string record;   // empty: nothing is kept
+  std::string on_race;  // empty: as REDFLAG_OPTIONS says
   int exit_code = kRaces;
   bool says_recorded = false;
   std::vector<std::string> command;
@@ -136,6 +137,7 @@ int RunProgram(const Options& options) {
     if (!options.output.empty()) setenv("REDFLAG_OUTPUT", std::filesystem::absolute(options.output).c_str(), 1);
     if (!options.json.empty()) setenv("REDFLAG_JSON", std::filesystem::absolute(options.json).c_str(), 1);
     if (!options.record.empty()) setenv("REDFLAG_RECORD", std::filesystem::absolute(options.record).c_str(), 1);
+    if (!options.on_race.empty()) AddToList("REDFLAG_OPTIONS", fmt::format("on_race={}", options.on_race), ":");
     if (options.exit_code != kRaces) AddToList("REDFLAG_OPTIONS", fmt::format("exitcode={}", options.exit_code), ":");
     std::vector<char*> argv;
     argv.reserve(options.command.size() + 1);
@@ -192,6 +194,13 @@ Run AddRun(CLI::App& app) {
                    "Exit with this if anything was reported; 0: with the program's own status")
       ->capture_default_str()
       ->check(CLI::Range(0, 255));
+  command
+      ->add_option("--on-race", options->on_race,
+                   "After a report: `report` goes on, `stop` waits for a debugger, `core` and `abort` end the program "
+                   "by SIGABRT "
+                   "(core: with a core file, if you may have one), `end` ends it")
+      ->type_name("ACTION")
+      ->check(CLI::IsMember({"report", "stop", "core", "abort", "end"}));
   command->add_option("command", options->command, "The program and its arguments")->required();
   command->positionals_at_end();
   command->footer(R"(Build the program with `redflag c++` first.

@@ -46,6 +46,7 @@ class Emitter {
   void Start(const Flags& flags);
   void Restart(const Flags& flags, bool at_once);
   void Stop(const Flags& flags);
+  bool Flush(const Flags& flags);
   bool Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
   void NoteSwitchedOff() {
     OpenStatus();
@@ -250,13 +251,19 @@ void Emitter::Stop(const Flags& flags) {
     __atomic_fetch_add(&ring_->wake, 1, __ATOMIC_RELEASE);
     arch::Syscall(SYS_futex, reinterpret_cast<int64_t>(&ring_->wake), FUTEX_WAKE, 1);
   }
-  if (sequence_ == 0) return;
+  if (sequence_ == 0 || !Flush(flags)) return;
+  if (status_ != nullptr) __atomic_fetch_sub(&status_->reports, suppressed(), __ATOMIC_RELEASE);
+}
+
+// "no": there is nobody who writes it. Patience has its limits.
+bool Emitter::Flush(const Flags& flags) {
+  if (!has_helper_) return false;
   for (int i = 0; i < flags.flush_timeout_ms; ++i) {
-    if (__atomic_load_n(&ring_->reader_failed, __ATOMIC_ACQUIRE) != 0) return;
+    if (__atomic_load_n(&ring_->reader_failed, __ATOMIC_ACQUIRE) != 0) return false;
     if (__atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED)) break;
     SleepMillisecond();
   }
-  if (status_ != nullptr) __atomic_fetch_sub(&status_->reports, suppressed(), __ATOMIC_RELEASE);
+  return true;
 }
 
 // If there is no room, waits a while for the reader; then the message is dropped and counted.
@@ -506,6 +513,7 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
 
 void StartEmitting(const Flags& flags) { emitter.Start(flags); }
 void StopEmitting(const Flags& flags) { emitter.Stop(flags); }
+void FlushReports(const Flags& flags) { emitter.Flush(flags); }
 bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   return emitter.Race(runtime, t, addr, bytes);
 }

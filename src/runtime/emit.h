@@ -18,6 +18,9 @@ void StartEmitting(const Flags& flags);
 // Waits, within limits, until the helper has written everything.
 void StopEmitting(const Flags& flags);
 
+// The same while the program runs: until all that was told so far has been written.
+void FlushReports(const Flags& flags);
+
 // t.record is the race; [addr, addr + bytes) the access that completed it. False if it was told before.
 bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
 
@@ -30,7 +33,7 @@ void NoteInstrumented();
 // This process is not watched.
 void NoteSwitchedOff();
 
-// Races that were told and that the user does not want to hear of. Known after StopEmitting.
+// Races that were told and that the user does not want to hear of. Known after StopEmitting, of those so far after FlushReports.
 uint64_t SuppressedRaces();
 
 // A kind of object (abi_external.cc); something that the user should know: 0 for information, 1 a warning.

@@ -122,6 +122,18 @@ uint64_t ResidentBytes() {
   return pages * 4096;
 }
 
+// Of the lines "Name:\tvalue", the one of TracerPid.
+bool IsTraced() {
+  static constexpr char kLine[] = "\nTracerPid:\t";
+  ProcFile status("/proc/self/status");
+  size_t same = 0;
+  for (int c = status.Next(); c >= 0; c = status.Next()) {
+    if (kLine[same] == '\0') return c != '0';
+    same = c == kLine[same] ? same + 1 : c == kLine[0] ? 1 : 0;
+  }
+  return false;
+}
+
 bool GetEnvironment(const char* name, char* value, size_t capacity) {
   ProcFile environment("/proc/self/environ");
   for (int c = environment.Next(); c >= 0; c = environment.Next()) {

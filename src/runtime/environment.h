@@ -24,6 +24,9 @@ void ForEachWritableMapping(void (*visit)(uint64_t begin, uint64_t end, void* da
 // Physical memory in use by the process; 0 if the system does not tell.
 uint64_t ResidentBytes();
 
+// Does a debugger, or another tracer, look at this process?
+bool IsTraced();
+
 // The value of a variable of the environment the process was started with, in `value`; false if there is none or it is too long.
 bool GetEnvironment(const char* name, char* value, size_t capacity);
 

@@ -53,6 +53,16 @@ bool ParseValue(const char* text, size_t length, bool& value) {
   return false;
 }
 
+bool ParseValue(const char* text, size_t length, OnRace& value) {
+  static constexpr const char* kWords[] = {"report", "stop", "core", "abort", "end"};  // as OnRace
+  for (uint8_t i = 0; i < sizeof kWords / sizeof *kWords; ++i) {
+    if (!Equal(text, length, kWords[i])) continue;
+    value = OnRace{i};
+    return true;
+  }
+  return false;
+}
+
 bool ParseValue(const char* text, size_t length, Path& value) {
   if (length == 0 || length >= sizeof value.text) return false;
   for (size_t i = 0; i < length; ++i) value.text[i] = text[i];

@@ -11,6 +11,7 @@ namespace redflag::rt {
 #define REDFLAG_FLAGS(FLAG)                                                                                             \
   FLAG(int, exitcode, 66, "exit status of the program if anything was reported; 0: its own")                            \
   FLAG(bool, halt_on_error, false, "end the program at the first report")                                               \
+  FLAG(OnRace, on_race, OnRace::kReport, "after a report: report (go on), stop (for a debugger), core, abort, end")        \
   FLAG(bool, report_bugs, true, "report what is found")                                                                 \
   FLAG(bool, print_stats, false, "print counters at the end")                                                           \
   FLAG(int, memory_limit_mb, 0, "forget old accesses when the process uses more memory than this; 0: no limit")          \
@@ -19,6 +20,8 @@ namespace redflag::rt {
   FLAG(int, flush_timeout_ms, 5000, "at the end, wait so long for reports to be written")                                \
   FLAG(Path, suppressions, {}, "a file of suppressions: lines race:PATTERN, for functions, files, modules and variables")
 // clang-format on
+
+enum class OnRace : uint8_t { kReport, kStop, kCore, kAbort, kEnd };
 
 struct Path {
   char text[256];

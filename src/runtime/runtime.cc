@@ -14,6 +14,7 @@
 #include "runtime/emit.h"
 #include "runtime/environment.h"
 #include "runtime/layout.h"
+#include "runtime/race_stop.h"
 #include "runtime/report_view.h"
 
 namespace redflag::rt {
@@ -376,7 +377,7 @@ void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
   if (!EmitRace(*this, t, addr, bytes)) return;
   __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
   TellProgram(*this, t, addr, bytes);
-  if (flags_.halt_on_error) arch::Syscall(SYS_exit_group, FinishProcess(1));
+  StopAtRace(*this, t, addr, bytes);
 }
 
 // ---- Synchronization ----

@@ -9,12 +9,14 @@ import pathlib
 import platform
 import re
 import resource
+import signal
 import subprocess
 import sys
 import tempfile
 import unittest
 
 REDFLAG = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else pathlib.Path("build/release/bin/redflag").resolve()
+GDB_SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "redflag-gdb.py"
 
 RACE = """
 #include <thread>
@@ -250,6 +252,60 @@ class Surroundings(unittest.TestCase):
         result = self.run_it("gdb", "-q", "-batch", "-ex", "run", self.build(RACE), run=False)
         self.assertIn("exited with code 0102", result.stdout)
         self.assertIn("DATA RACE on shared", result.stdout + result.stderr)
+
+    def test_debugger_sees_both_sides(self):
+        """The program stops where the race was completed, goes on when it is told to, and the race is there to be looked at."""
+        result = self.run_it("gdb", "-q", "-batch", "-x", GDB_SCRIPT, "-ex", "run", "-ex", "redflag race", "-ex", "continue",
+                             self.build(RACE), run=False, options="on_race=stop")
+        self.assertIn("SIGTRAP", result.stdout)
+        shown = result.stdout[result.stdout.index("SIGTRAP"):]
+        self.assertRegex(shown, r"DATA RACE on shared \(0x")
+        self.assertRegex(shown, r"  write of 4 bytes at 0x\w+ by thread T\d \(gdb's thread \d\)")
+        self.assertRegex(shown, r"  earlier write of 4 bytes at 0x\w+ by thread T\d")
+        self.assertEqual(len(re.findall(r"^    #0 .*program\d*\.cc:[67]$", shown, re.MULTILINE)), 2, shown)
+        self.assertIn("exited with code 0102", shown)
+
+    def test_nothing_to_show_in_a_debugger(self):
+        result = self.run_it("gdb", "-q", "-batch", "-x", GDB_SCRIPT, "-ex", "start", "-ex", "redflag race", self.build(RACE), run=False)
+        self.assertIn("No race so far", result.stdout)
+
+    def test_stops_without_a_debugger(self):
+        """As if by the keyboard: it says how to go on, and does when it is continued."""
+        program = subprocess.Popen([self.build(RACE)], env=os.environ | {"REDFLAG_OPTIONS": "on_race=stop"}, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        pid, status = os.waitpid(program.pid, os.WUNTRACED)
+        self.assertTrue(os.WIFSTOPPED(status), status)
+        os.kill(pid, signal.SIGCONT)
+        out, errors = program.communicate(timeout=60)
+        self.assertIn("done", out)
+        self.assertIn("DATA RACE on shared", errors)
+        self.assertIn("kill -CONT", errors)
+
+    def test_aborts(self):
+        for action in ("abort", "core"):
+            with self.subTest(action=action):
+                result = self.run_it("env", "-C", self.folder, self.build(RACE), run=False, options=f"on_race={action}")
+                self.assertEqual(result.returncode, -signal.SIGABRT)
+                self.assertIn("DATA RACE on shared", result.stderr)
+                self.assertNotIn("done", result.stdout)
+        cores = list(self.folder.glob("core*"))
+        if not cores:  # the system may send them elsewhere, or nowhere
+            pattern = pathlib.Path("/proc/sys/kernel/core_pattern").read_text()
+            self.assertTrue(pattern.startswith(("|", "/")) or resource.getrlimit(resource.RLIMIT_CORE)[1] == 0, pattern)
+            return
+        self.assertLess(cores[0].stat().st_size, 1 << 30, "the tables of the runtime are in it")
+        seen = self.run_it("gdb", "-q", "-batch", "-x", GDB_SCRIPT, "-ex", "redflag race", self.build(RACE), cores[0], run=False)
+        self.assertRegex(seen.stdout, r"DATA RACE on shared \(0x")
+
+    def test_ends(self):
+        ended = self.run_it("--on-race", "end", self.build(RACE))
+        self.assertNotIn("done", self.check_one_race(ended).stdout)
+
+    def test_does_not_stop_at_what_is_suppressed(self):
+        rules = self.folder / "rules.txt"
+        rules.write_text("race:shared\n")
+        result = self.run_it(self.build(RACE), run=False, options=f"on_race=abort:suppressions={rules}")
+        self.assertEqual((result.returncode, result.stdout.strip()), (0, "done"), result.stderr)
 
     def test_limit_of_address_space(self):
         result = self.run_it(self.build(RACE), limit=4 << 30)
