@@ -15,7 +15,7 @@
 namespace redflag::wire {
 
 inline constexpr uint32_t kVersion = 1;
-inline constexpr uint32_t kMaxMessage = 1u << 16;
+inline constexpr uint32_t kMaxMessage = 1u << 18;
 inline constexpr uint32_t kMaxFrames = 512;
 
 enum class MessageType : uint16_t {

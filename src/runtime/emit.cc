@@ -75,6 +75,7 @@ class Emitter {
   void PutModules();
   void PutSuppressions(const Flags& flags);
   void PutThread(Runtime& runtime, Tid tid);
+  void AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
   void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                  uint64_t addr, uint64_t bytes, bool is_reporting);
   void AddStack(Runtime& runtime, ContextId context);
@@ -105,6 +106,12 @@ class Emitter {
   uint32_t key_count_ = 0;
   uint8_t told_threads_[1u << 16] = {};  // by thread id; later ones are told again and again
   Message message_;
+  // What a message has of each access: all, or if it does not fit, less.
+  struct Most {
+    uint32_t frames, locks;
+  };
+  static constexpr Most kMost[] = {{wire::kMaxFrames, 64}, {128, 16}, {32, 8}};
+  Most most_ = kMost[0];
   LockLog::Entry entry_;  // the locks of an earlier access
 };
 
@@ -343,9 +350,11 @@ void Emitter::AddStack(Runtime& runtime, ContextId context) {
   ContextTree& tree = runtime.contexts();
   context = tree.PartsOf(context).calls;
   uint32_t frames = 0;
-  for (ContextId at = context; at != kNoContext && frames < wire::kMaxFrames; at = tree.CallerOf(at)) ++frames;
-  message_.Add(wire::Stack{.frames = frames, .truncated = context == ContextTree::kFull ? 1u : 0u});
   ContextId at = context;
+  for (; at != kNoContext && frames < most_.frames; at = tree.CallerOf(at)) ++frames;
+  const bool is_truncated = at != kNoContext || context == ContextTree::kFull;
+  message_.Add(wire::Stack{.frames = frames, .truncated = is_truncated ? 1u : 0u});
+  at = context;
   for (uint32_t i = 0; i < frames; ++i, at = tree.CallerOf(at)) message_.Add(tree.PlaceOf(at) & kPlaceMask);
 }
 
@@ -395,7 +404,10 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
     head.lock_count = 0;
     head.flags |= wire::kLocksUnknown;
   }
-  if (head.lock_count > 64) head.lock_count = 64;
+  if (head.lock_count > most_.locks) {
+    head.lock_count = most_.locks;
+    head.flags |= wire::kLocksUnknown;
+  }
   message_.Add(head);
   AddStack(runtime, access.context);
   for (uint32_t i = 0; i < head.lock_count; ++i) {
@@ -459,29 +471,8 @@ bool Emitter::IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked)
   return true;
 }
 
-bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
-  TakeApart(runtime.contexts(), t.record);
+void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   const RaceRecord& record = t.record;
-  if (!IsNews(runtime, record, false)) {
-    __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
-    return false;
-  }
-  ScopedLock guard(lock_);
-  if (!IsNews(runtime, record, true)) {
-    __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
-    return false;
-  }
-  StartIfDeferred();
-  ++sequence_;
-  if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
-  if (!has_helper_ || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
-    PrintBriefly(runtime.contexts(), record, addr);
-    return true;
-  }
-  PutModules();
-  PutThread(runtime, record.access.thread);
-  for (uint32_t i = 0; i < record.earlier_count; ++i) PutThread(runtime, record.earlier[i].thread);
-
   const uint64_t first = Raw(record.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(record.bytes) | 0x100));
   BlockInfo block = {};
   const bool has_block = runtime.FindBlock(first, block);
@@ -505,6 +496,37 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   for (uint32_t i = 0; i < record.earlier_count; ++i) {
     AddAccess(runtime, t, record, record.earlier[i], addr, bytes, false);
   }
+}
+
+bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
+  TakeApart(runtime.contexts(), t.record);
+  const RaceRecord& record = t.record;
+  if (!IsNews(runtime, record, false)) {
+    __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
+    return false;
+  }
+  ScopedLock guard(lock_);
+  if (!IsNews(runtime, record, true)) {
+    __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
+    return false;
+  }
+  StartIfDeferred();
+  ++sequence_;
+  if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
+  if (!has_helper_ || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
+    PrintBriefly(runtime.contexts(), record, addr);
+    return true;
+  }
+  PutModules();
+  PutThread(runtime, record.access.thread);
+  for (uint32_t i = 0; i < record.earlier_count; ++i) PutThread(runtime, record.earlier[i].thread);
+
+  for (const Most& most : kMost) {
+    most_ = most;
+    AddRace(runtime, t, addr, bytes);
+    if (message_.is_whole()) break;
+  }
+  most_ = kMost[0];
   Put(message_);
   return true;
 }

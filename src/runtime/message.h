@@ -11,10 +11,11 @@ class Message {
  public:
   void Begin(wire::MessageType type) {
     used_ = 0;
+    is_whole_ = true;
     Add(wire::MessageHeader{.bytes = 0, .type = type, .version = wire::kVersion});
   }
 
-  // What does not fit is left out: the reader sees a message that ends early, and says so.
+  // What does not fit is left out, and the message makes no sense to its reader: is_whole() tells.
   template <class T>
   void Add(const T& part) {
     static_assert(sizeof(T) % 8 == 0 && alignof(T) <= 8);
@@ -34,15 +35,18 @@ class Message {
     return used_;
   }
   const char* bytes() const { return bytes_; }
+  bool is_whole() const { return is_whole_; }
 
  private:
   void AddBytes(const char* from, uint32_t count) {
-    if (used_ + count > wire::kMaxMessage - 8) return;
+    is_whole_ &= used_ + count <= wire::kMaxMessage - 8;
+    if (!is_whole_) return;
     for (uint32_t i = 0; i < count; ++i) bytes_[used_ + i] = from[i];
     used_ += count;
   }
 
   uint32_t used_ = 0;
+  bool is_whole_ = true;
   alignas(8) char bytes_[wire::kMaxMessage] = {};
 };
 

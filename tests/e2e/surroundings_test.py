@@ -44,6 +44,40 @@ int main(int argc, char**) {
 }
 """
 
+# Sixteen readers, 400 calls deep, and as deep each lock that they hold: more than a message can say.
+DEEP_LOCKS = """
+#include <pthread.h>
+#include <atomic>
+#include <cstdio>
+#include <thread>
+constexpr int kLocks = 12, kReaders = 16;
+pthread_rwlock_t locks[kLocks];
+int shared;
+volatile int use;
+std::atomic<int> done;
+__attribute__((noinline)) int Down(int depth) {
+  if (depth % 33 == 0 && depth / 33 < kLocks) pthread_rwlock_rdlock(&locks[depth / 33]);
+  const int below = depth == 0 ? shared : Down(depth - 1);
+  use = below;
+  return below;
+}
+int main() {
+  for (pthread_rwlock_t& lock : locks) pthread_rwlock_init(&lock, nullptr);
+  std::thread readers[kReaders];
+  for (std::thread& reader : readers) {
+    reader = std::thread([] {
+      Down(400);
+      for (pthread_rwlock_t& lock : locks) pthread_rwlock_unlock(&lock);
+      done.fetch_add(1, std::memory_order_relaxed);
+    });
+  }
+  while (done.load(std::memory_order_relaxed) < kReaders) std::this_thread::yield();
+  shared = 1;
+  for (std::thread& reader : readers) reader.join();
+  std::puts("done");
+}
+"""
+
 SMALL_STACKS = """
 #include <pthread.h>
 #include <cstdio>
@@ -306,6 +340,15 @@ class Surroundings(unittest.TestCase):
         rules.write_text("race:shared\n")
         result = self.run_it(self.build(RACE), run=False, options=f"on_race=abort:suppressions={rules}")
         self.assertEqual((result.returncode, result.stdout.strip()), (0, "done"), result.stderr)
+
+    def test_more_than_a_message_can_say(self):
+        """The report comes all the same, and says what is missing. (Two, as `use` races too.)"""
+        result = self.run_it(self.build(DEEP_LOCKS))
+        self.assertEqual(result.returncode, 66, result.stderr)
+        self.assertNotIn("makes no sense", result.stderr)
+        report = result.stderr[result.stderr.index("DATA RACE on shared"):]
+        self.assertIn("(outer frames are missing)", report)
+        self.assertIn("other locks held: not known", report)
 
     def test_limit_of_address_space(self):
         result = self.run_it(self.build(RACE), limit=4 << 30)
