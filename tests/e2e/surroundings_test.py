@@ -56,7 +56,7 @@ int shared;
 volatile int use;
 std::atomic<int> done;
 __attribute__((noinline)) int Down(int depth) {
-  if (depth % 33 == 0 && depth / 33 < kLocks) pthread_rwlock_rdlock(&locks[depth / 33]);
+  if (depth < kLocks) pthread_rwlock_rdlock(&locks[depth]);
   const int below = depth == 0 ? shared : Down(depth - 1);
   use = below;
   return below;
