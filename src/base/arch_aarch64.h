@@ -61,6 +61,13 @@ uint64_t StackPointerIn(const void* jump_buffer, SetJump set_jump) {
   return static_cast<const uint64_t*>(jump_buffer)[kStackPointer] ^ here[kStackPointer] ^ now;
 }
 
+// Where the calling thread keeps its thread-local variables: those of the program are behind it.
+inline uint64_t ThreadPointer() {
+  uint64_t pointer;
+  asm("mrs %0, tpidr_el0" : "=r"(pointer));
+  return pointer;
+}
+
 // Where a signal interrupted its thread.
 inline uint64_t InterruptedAt(const void* context) { return static_cast<const ucontext_t*>(context)->uc_mcontext.pc; }
 

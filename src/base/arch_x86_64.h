@@ -49,6 +49,13 @@ uint64_t StackPointerIn(const void* jump_buffer, SetJump) {
   return value;
 }
 
+// Where the calling thread keeps its thread-local variables: those of the program are before it.
+inline uint64_t ThreadPointer() {
+  uint64_t pointer;
+  asm("mov %%fs:0, %0" : "=r"(pointer));
+  return pointer;
+}
+
 // Where a signal interrupted its thread.
 inline uint64_t InterruptedAt(const void* context) {
   return static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);

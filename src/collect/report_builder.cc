@@ -111,6 +111,7 @@ void ReportBuilder::FillPlace(const RaceMessage& race, RaceReport& report) {
       if (race.block->allocated_at) block.allocated_at = StackOf(*race.block->allocated_at);
     }
   }
+  if (race.block && race.block->place == wire::Place::kTls) NameThreadLocal(race, report);
   if (!MayBeGlobal(race)) return;
   const std::optional<Datum> datum = FindDatum(race.address);
   if (!datum) return;
@@ -122,6 +123,22 @@ void ReportBuilder::FillPlace(const RaceMessage& race, RaceReport& report) {
   report.offset = datum->variable->offset;
   report.block->begin = Addr{race.address - datum->variable->offset};
   report.block->size = datum->variable->size;
+}
+
+// Of the program itself, whose variables have a known place; of libraries there is no telling.
+void ReportBuilder::NameThreadLocal(const RaceMessage& race, RaceReport& report) {
+  report.block->begin = Addr{};
+  for (const LoadedModule& module : modules_.all()) {
+    if (module.path != process_.command || module.gone) continue;
+    const auto variable =
+        symbolizer_.ThreadLocal(module.path, module.identity, static_cast<int64_t>(race.address - race.block->begin));
+    if (!variable) return;
+    report.variable = variable->name;
+    report.offset = variable->offset;
+    report.block->begin = Addr{race.address - variable->offset};
+    report.block->size = variable->size;
+    return;
+  }
 }
 
 ThreadInfo ReportBuilder::InfoOf(uint32_t thread) {

@@ -128,4 +128,33 @@ std::optional<SymbolFile::Variable> SymbolFile::VariableAt(uint64_t address) con
   return Variable{.name = WithoutNumber(Demangle(name)), .offset = offset, .size = symbol.st_size};
 }
 
+// The program's own variables are next to the thread pointer: on x86-64 they end there, elsewhere they begin behind two words.
+std::optional<SymbolFile::Variable> SymbolFile::ThreadLocalAt(int64_t offset) const {
+  GElf_Addr bias = 0;
+  Elf* elf = dwfl_module_getelf(module_, &bias);
+  GElf_Ehdr file;
+  size_t headers = 0;
+  if (elf == nullptr || gelf_getehdr(elf, &file) == nullptr || elf_getphdrnum(elf, &headers) != 0) return std::nullopt;
+  std::optional<uint64_t> place;  // in the block of this file
+  for (size_t i = 0; i < headers && !place; ++i) {
+    GElf_Phdr header;
+    if (gelf_getphdr(elf, static_cast<int>(i), &header) == nullptr || header.p_type != PT_TLS) continue;
+    const uint64_t align = std::max<uint64_t>(header.p_align, 1);
+    const auto rounded = [&](uint64_t bytes) { return static_cast<int64_t>((bytes + align - 1) / align * align); };
+    const int64_t begin = file.e_machine == EM_X86_64 ? -rounded(header.p_memsz) : rounded(16);
+    if (offset < begin || offset - begin >= static_cast<int64_t>(header.p_memsz)) return std::nullopt;
+    place = static_cast<uint64_t>(offset - begin);
+  }
+  const int symbols = place ? dwfl_module_getsymtab(module_) : 0;
+  for (int i = 0; i < symbols; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    const char* name = dwfl_module_getsym_info(module_, i, &symbol, &address, nullptr, nullptr, nullptr);
+    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
+    if (*place < symbol.st_value || *place - symbol.st_value >= std::max<uint64_t>(symbol.st_size, 1)) continue;
+    return Variable{.name = WithoutNumber(Demangle(name)), .offset = *place - symbol.st_value, .size = symbol.st_size};
+  }
+  return std::nullopt;
+}
+
 }  // namespace redflag

@@ -47,6 +47,8 @@ class SymbolFile {
   // Innermost first, without `module` and `offset`; empty: nothing is known.
   std::vector<Frame> FramesAt(uint64_t address);
   std::optional<Variable> VariableAt(uint64_t address) const;
+  // The same of thread-local memory of the program itself: so far from the thread pointer.
+  std::optional<Variable> ThreadLocalAt(int64_t offset) const;
   // Is the address in memory that the file is loaded into, code or data?
   bool Covers(uint64_t address) const;
 

@@ -41,6 +41,12 @@ std::optional<SymbolFile::Variable> Symbolizer::Variable(const std::string& path
   return entry.file == nullptr ? std::nullopt : entry.file->VariableAt(address);
 }
 
+std::optional<SymbolFile::Variable> Symbolizer::ThreadLocal(const std::string& path, const FileIdentity& identity,
+                                                            int64_t offset) {
+  const Entry& entry = EntryFor(path, identity);
+  return entry.file == nullptr ? std::nullopt : entry.file->ThreadLocalAt(offset);
+}
+
 bool Symbolizer::Covers(const std::string& path, const FileIdentity& identity, uint64_t address) {
   const Entry& entry = EntryFor(path, identity);
   return entry.file != nullptr && entry.file->Covers(address);

@@ -29,6 +29,10 @@ class Symbolizer {
 
   std::optional<SymbolFile::Variable> Variable(const std::string& path, const FileIdentity& identity, uint64_t address);
 
+  // Of thread-local memory, so far from the thread pointer.
+  std::optional<SymbolFile::Variable> ThreadLocal(const std::string& path, const FileIdentity& identity,
+                                                  int64_t offset);
+
   // Is the address within what the file is loaded into?
   bool Covers(const std::string& path, const FileIdentity& identity, uint64_t address);
 

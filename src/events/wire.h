@@ -93,7 +93,7 @@ enum class Place : uint8_t { kUnknown, kHeap, kStack, kTls, kGlobal, kMapped };
 
 // What the racy bytes belong to, as far as the process knows.
 struct Block {
-  uint64_t begin;
+  uint64_t begin;  // of a heap block; of thread-local memory, the thread pointer of the thread
   uint64_t bytes;
   uint32_t thread;  // who allocated it, or whose stack it is
   Place place;

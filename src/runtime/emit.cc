@@ -21,6 +21,7 @@
 #include "runtime/external_tags.h"
 #include "runtime/helper.h"
 #include "runtime/message.h"
+#include "runtime/owner.h"
 #include "runtime/runtime.h"
 
 namespace redflag::rt {
@@ -39,6 +40,20 @@ void SleepMillisecond() {
   timespec wait = {.tv_sec = 0, .tv_nsec = 1'000'000};
   arch::Syscall(SYS_nanosleep, reinterpret_cast<int64_t>(&wait), 0);
 }
+
+// What the racy bytes are part of.
+struct Whereabouts {
+  Whereabouts(Runtime& runtime, const RaceRecord& record)
+      : first(Raw(record.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(record.bytes) | 0x100))),
+        is_on_heap(runtime.FindBlock(first, block)),
+        is_owned(!is_on_heap && FindOwner(runtime, first, owned)) {}
+
+  BlockInfo block = {};
+  OwnedMemory owned;
+  uint64_t first;  // of the bytes
+  bool is_on_heap;
+  bool is_owned;
+};
 
 // The writer's end of the ring. One for the process; under `lock` where it says so.
 class Emitter {
@@ -75,7 +90,7 @@ class Emitter {
   void PutModules();
   void PutSuppressions(const Flags& flags);
   void PutThread(Runtime& runtime, Tid tid);
-  void AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
+  void AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const Whereabouts& where);
   void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                  uint64_t addr, uint64_t bytes, bool is_reporting);
   void AddStack(Runtime& runtime, ContextId context);
@@ -471,26 +486,30 @@ bool Emitter::IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked)
   return true;
 }
 
-void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
+void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const Whereabouts& where) {
   const RaceRecord& record = t.record;
-  const uint64_t first = Raw(record.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(record.bytes) | 0x100));
-  BlockInfo block = {};
-  const bool has_block = runtime.FindBlock(first, block);
   message_.Begin(wire::MessageType::kRace);
   message_.Add(wire::Race{.sequence = sequence_,
-                          .address = first,
+                          .address = where.first,
                           .bytes = static_cast<uint32_t>(__builtin_popcount(Raw(record.bytes))),
                           .access_count = record.earlier_count + 1,
                           .accesses_found = record.earlier_total + 1,
-                          .has_block = has_block ? 1u : 0u});
-  if (has_block) {
-    message_.Add(wire::Block{.begin = block.begin,
-                             .bytes = block.bytes,
-                             .thread = Raw(block.thread),
+                          .has_block = where.is_on_heap || where.is_owned ? 1u : 0u});
+  if (where.is_on_heap) {
+    message_.Add(wire::Block{.begin = where.block.begin,
+                             .bytes = where.block.bytes,
+                             .thread = Raw(where.block.thread),
                              .place = wire::Place::kHeap,
                              .freed = 0,
                              .has_stack = 1});
-    AddStack(runtime, block.context);
+    AddStack(runtime, where.block.context);
+  } else if (where.is_owned) {
+    message_.Add(wire::Block{.begin = where.owned.place == wire::Place::kTls ? where.owned.thread_pointer : 0,
+                             .bytes = 0,
+                             .thread = Raw(where.owned.thread),
+                             .place = where.owned.place,
+                             .freed = 0,
+                             .has_stack = 0});
   }
   AddAccess(runtime, t, record, record.access, addr, bytes, true);
   for (uint32_t i = 0; i < record.earlier_count; ++i) {
@@ -521,9 +540,12 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   PutThread(runtime, record.access.thread);
   for (uint32_t i = 0; i < record.earlier_count; ++i) PutThread(runtime, record.earlier[i].thread);
 
+  const Whereabouts where(runtime, record);
+  if (where.is_on_heap) PutThread(runtime, where.block.thread);
+  if (where.is_owned) PutThread(runtime, where.owned.thread);
   for (const Most& most : kMost) {
     most_ = most;
-    AddRace(runtime, t, addr, bytes);
+    AddRace(runtime, t, addr, bytes, where);
     if (message_.is_whole()) break;
   }
   most_ = kMost[0];

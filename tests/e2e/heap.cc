@@ -1,4 +1,5 @@
 // A heap block shared without synchronization.
+// PLACE: heap main
 #include <pthread.h>
 #include <stdlib.h>
 

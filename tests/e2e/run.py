@@ -24,6 +24,8 @@ Comments of a program:
   // SKIP: clang++-14 (reason)    a compiler that can't build it
   // OPTIONS: name=value          REDFLAG_OPTIONS for the run; {here} is this folder
   // REPORTS: 4                   how many reports there are, if that matters
+  // PLACE: stack main            what the racy bytes of all reports are part of, and whose that is
+  // VARIABLE: settings+4         the name of it in all reports, and the offset if there is one
   // STATUS: 3                    the exit status, if it is not 66 for races and 0 for none; such a program is run by itself, because
                                   `redflag run` has a say in it
 Marks in a library's source count for the programs that name it.
@@ -65,7 +67,7 @@ serial = itertools.count()  # of runs: their reports have different names
 MARK = re.compile(r"\bRACE\((\w+)\)")
 CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
 BY = re.compile(r"^// BY\((\w+)\): *(.*)$")
-DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|REPORTS|STATUS): *(.*)$")
+DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|REPORTS|STATUS|VARIABLE): *(.*)$")
 
 
 @dataclasses.dataclass
@@ -192,6 +194,12 @@ def compare(program, detector, status, report_path, output, records):
         wrong += [f"  {line}" for line in output.splitlines() if "redflag:" in line][-3:]
     wrong += compare_reports(program, expected, reports)
     wrong += [f"{len(reports)} reports, expected {count}" for count in program.values("REPORTS") if len(reports) != int(count)]
+    for report in reports:
+        block = report.get("block", {})
+        place = f"{block.get('place')} {block.get('thread', '')}".strip()
+        variable = report["variable"] + (f"+{report['offset']}" if report["offset"] else "")
+        wrong += [f"the place is {place}, expected {wanted}" for wanted in program.values("PLACE") if wanted != place]
+        wrong += [f"the variable is {variable}, expected {wanted}" for wanted in program.values("VARIABLE") if wanted != variable]
     return list(dict.fromkeys(wrong))
 
 

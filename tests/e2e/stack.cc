@@ -1,4 +1,5 @@
 // A local variable of main whose address another thread has.
+// PLACE: stack main
 #include <pthread.h>
 
 #include "invisible.h"
