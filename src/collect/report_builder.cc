@@ -28,6 +28,12 @@ std::optional<RacyBlock::Place> PlaceOf(wire::Place place) {
   return std::nullopt;
 }
 
+// With the field, if that is known.
+void NameVariable(const SymbolFile::Variable& variable, RaceReport& report) {
+  report.variable = variable.field ? variable.name + variable.field->path : variable.name;
+  report.offset = variable.field ? variable.field->offset : variable.offset;
+}
+
 bool MayBeGlobal(const RaceMessage& race) {
   return !race.block || race.block->place == wire::Place::kUnknown || race.block->place == wire::Place::kGlobal;
 }
@@ -74,8 +80,9 @@ std::vector<Frame> ReportBuilder::StackOf(const RawStack& stack) {
 std::string ReportBuilder::LockName(uint64_t address) {
   const std::optional<Datum> datum = FindDatum(address);
   if (!datum || !datum->variable) return fmt::format("{:#x}", address);
-  const SymbolFile::Variable& variable = *datum->variable;
-  return variable.offset == 0 ? variable.name : fmt::format("{}+{}", variable.name, variable.offset);
+  RaceReport named;
+  NameVariable(*datum->variable, named);
+  return named.offset == 0 ? named.variable : fmt::format("{}+{}", named.variable, named.offset);
 }
 
 AccessSite ReportBuilder::SiteOf(const RawAccess& access) {
@@ -119,8 +126,7 @@ void ReportBuilder::FillPlace(const RaceMessage& race, RaceReport& report) {
   report.block->module = datum->module;
   report.block->module_offset = datum->offset;
   if (!datum->variable) return;
-  report.variable = datum->variable->name;
-  report.offset = datum->variable->offset;
+  NameVariable(*datum->variable, report);
   report.block->begin = Addr{race.address - datum->variable->offset};
   report.block->size = datum->variable->size;
 }
@@ -133,8 +139,7 @@ void ReportBuilder::NameThreadLocal(const RaceMessage& race, RaceReport& report)
     const auto variable =
         symbolizer_.ThreadLocal(module.path, module.identity, static_cast<int64_t>(race.address - race.block->begin));
     if (!variable) return;
-    report.variable = variable->name;
-    report.offset = variable->offset;
+    NameVariable(*variable, report);
     report.block->begin = Addr{race.address - variable->offset};
     report.block->size = variable->size;
     return;

@@ -103,12 +103,17 @@ void SymbolFile::NameFunction(uint64_t address, std::string& function) const {
   if (function.empty() || demangled != name) function = std::move(demangled);
 }
 
+void SymbolFile::OpenDwarf() {
+  if (std::exchange(dwarf_tried_, true)) return;
+  Dwarf_Addr bias = 0;
+  Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias);
+  if (dwarf == nullptr) return;
+  dwarf_.emplace(dwarf, bias);
+  variables_.emplace(dwarf, bias);
+}
+
 std::vector<Frame> SymbolFile::FramesAt(uint64_t address) {
-  if (!dwarf_tried_) {
-    dwarf_tried_ = true;
-    Dwarf_Addr bias = 0;
-    if (Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias)) dwarf_.emplace(dwarf, bias);
-  }
+  OpenDwarf();
   DwarfIndex::Found found;
   if (dwarf_) found = dwarf_->Find(address);
   std::vector<Frame>& frames = found.frames;
@@ -118,18 +123,21 @@ std::vector<Frame> SymbolFile::FramesAt(uint64_t address) {
   return std::move(frames);
 }
 
-std::optional<SymbolFile::Variable> SymbolFile::VariableAt(uint64_t address) const {
+std::optional<SymbolFile::Variable> SymbolFile::VariableAt(uint64_t address) {
   GElf_Off offset = 0;
   GElf_Sym symbol;
   const char* name = dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
   if (name == nullptr || offset >= std::max<uint64_t>(symbol.st_size, 1)) return std::nullopt;
   const int type = GELF_ST_TYPE(symbol.st_info);
   if (type != STT_OBJECT && type != STT_COMMON) return std::nullopt;
-  return Variable{.name = WithoutNumber(Demangle(name)), .offset = offset, .size = symbol.st_size};
+  Variable variable{.name = WithoutNumber(Demangle(name)), .offset = offset, .size = symbol.st_size};
+  OpenDwarf();
+  if (variables_) variable.field = variables_->FieldAt(address - offset, false, offset);
+  return variable;
 }
 
 // The program's own variables are next to the thread pointer: on x86-64 they end there, elsewhere they begin behind two words.
-std::optional<SymbolFile::Variable> SymbolFile::ThreadLocalAt(int64_t offset) const {
+std::optional<SymbolFile::Variable> SymbolFile::ThreadLocalAt(int64_t offset) {
   GElf_Addr bias = 0;
   Elf* elf = dwfl_module_getelf(module_, &bias);
   GElf_Ehdr file;
@@ -152,7 +160,11 @@ std::optional<SymbolFile::Variable> SymbolFile::ThreadLocalAt(int64_t offset) co
     const char* name = dwfl_module_getsym_info(module_, i, &symbol, &address, nullptr, nullptr, nullptr);
     if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
     if (*place < symbol.st_value || *place - symbol.st_value >= std::max<uint64_t>(symbol.st_size, 1)) continue;
-    return Variable{.name = WithoutNumber(Demangle(name)), .offset = *place - symbol.st_value, .size = symbol.st_size};
+    Variable variable{
+        .name = WithoutNumber(Demangle(name)), .offset = *place - symbol.st_value, .size = symbol.st_size};
+    OpenDwarf();
+    if (variables_) variable.field = variables_->FieldAt(symbol.st_value, true, variable.offset);
+    return variable;
   }
   return std::nullopt;
 }

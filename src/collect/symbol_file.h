@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "collect/dwarf_index.h"
+#include "collect/dwarf_variables.h"
 #include "report/race_report.h"
 
 namespace redflag {
@@ -38,6 +39,8 @@ class SymbolFile {
     std::string name;
     uint64_t offset;  // of the address in it
     uint64_t size;
+    // If it is known: which part of it that is, as behind its name, and the offset in that.
+    std::optional<DwarfVariables::Field> field{};
   };
 
   // An error in words if the file is not there any more, is not what it was, or holds no code.
@@ -46,9 +49,9 @@ class SymbolFile {
 
   // Innermost first, without `module` and `offset`; empty: nothing is known.
   std::vector<Frame> FramesAt(uint64_t address);
-  std::optional<Variable> VariableAt(uint64_t address) const;
+  std::optional<Variable> VariableAt(uint64_t address);
   // The same of thread-local memory of the program itself: so far from the thread pointer.
-  std::optional<Variable> ThreadLocalAt(int64_t offset) const;
+  std::optional<Variable> ThreadLocalAt(int64_t offset);
   // Is the address in memory that the file is loaded into, code or data?
   bool Covers(uint64_t address) const;
 
@@ -57,12 +60,14 @@ class SymbolFile {
 
   SymbolFile(Session session, Dwfl_Module* module);
   void NameFunction(uint64_t address, std::string& function) const;
+  void OpenDwarf();
 
   Session session_;
   Dwfl_Module* module_;
   std::vector<std::pair<uint64_t, uint64_t>> segments_;
   bool dwarf_tried_ = false;
   std::optional<DwarfIndex> dwarf_;
+  std::optional<DwarfVariables> variables_;
 };
 
 }  // namespace redflag

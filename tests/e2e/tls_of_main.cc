@@ -1,6 +1,6 @@
 // The first thread's thread-local variable, of a struct, written by another one.
 // PLACE: thread-local main
-// VARIABLE: mine+8
+// VARIABLE: mine.second
 #include <pthread.h>
 
 #include "invisible.h"

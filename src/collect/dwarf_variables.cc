@@ -1,0 +1,146 @@
+#include "collect/dwarf_variables.h"
+
+#include <dwarf.h>
+
+#include <cstddef>
+#include <string_view>
+#include <utility>
+
+namespace redflag {
+namespace {
+
+constexpr int kMaxDepth = 64;  // of scopes and types within each other; more than that is no program
+
+std::optional<Dwarf_Die> TypeOf(Dwarf_Die& die) {
+  Dwarf_Attribute attribute;
+  Dwarf_Die type;
+  if (dwarf_attr_integrate(&die, DW_AT_type, &attribute) == nullptr || dwarf_formref_die(&attribute, &type) == nullptr)
+    return std::nullopt;
+  Dwarf_Die peeled;
+  return dwarf_peel_type(&type, &peeled) == 0 ? peeled : type;
+}
+
+// In bytes from the beginning of the structure. None: that has to be found out at run time, or it has no place.
+std::optional<uint64_t> PlaceOf(Dwarf_Die& member) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word value = 0;
+  if (dwarf_attr(&member, DW_AT_data_bit_offset, &attribute) != nullptr) {
+    if (dwarf_formudata(&attribute, &value) != 0) return std::nullopt;
+    return value / 8;
+  }
+  if (dwarf_attr(&member, DW_AT_data_member_location, &attribute) == nullptr) {
+    if (dwarf_attr(&member, DW_AT_external, &attribute) != nullptr) return std::nullopt;  // a static one
+    return 0;                                                                             // of a union
+  }
+  if (dwarf_formudata(&attribute, &value) != 0) return std::nullopt;
+  return value;
+}
+
+uint64_t SizeOf(Dwarf_Die& type) {
+  Dwarf_Word size = 0;
+  return dwarf_aggregate_size(&type, &size) == 0 ? size : 0;
+}
+
+// Names of the implementation: what is in a std::mutex is not the program's.
+bool IsReserved(std::string_view name) { return name.starts_with("__") || name.starts_with("_M_"); }
+
+// One step into a type: what is at `offset` of it. False: nothing that has parts, or parts that the program has names for.
+bool StepInto(Dwarf_Die& type, uint64_t& offset, std::string& path) {
+  const int tag = dwarf_tag(&type);
+  if (tag == DW_TAG_array_type) {
+    std::optional<Dwarf_Die> element = TypeOf(type);
+    const uint64_t size = element ? SizeOf(*element) : 0;
+    if (size == 0) return false;
+    path += "[]";
+    offset %= size;
+    type = *element;
+    return true;
+  }
+  if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type && tag != DW_TAG_union_type) return false;
+  Dwarf_Die member;
+  if (dwarf_child(&type, &member) != 0) return false;
+  do {
+    const int kind = dwarf_tag(&member);
+    if (kind != DW_TAG_member && kind != DW_TAG_inheritance) continue;
+    const std::optional<uint64_t> place = PlaceOf(member);
+    std::optional<Dwarf_Die> inner = TypeOf(member);
+    if (!place || !inner || offset < *place || offset - *place >= SizeOf(*inner)) continue;
+    const char* name = kind == DW_TAG_member ? dwarf_diename(&member) : nullptr;  // bases have the names of their types
+    if (name != nullptr && IsReserved(name)) return false;
+    if (name != nullptr) path.append(".").append(name);
+    offset -= *place;
+    type = *inner;
+    return true;
+  } while (dwarf_siblingof(&member, &member) == 0);
+  return false;  // padding
+}
+
+}  // namespace
+
+void DwarfVariables::Note(Dwarf_Die& variable) {
+  Dwarf_Attribute attribute;
+  Dwarf_Op* operations = nullptr;
+  size_t count = 0;
+  if (dwarf_attr_integrate(&variable, DW_AT_location, &attribute) == nullptr ||
+      dwarf_getlocation(&attribute, &operations, &count) != 0 || count == 0) {
+    return;
+  }
+  const std::optional<Dwarf_Die> type = TypeOf(variable);
+  if (!type) return;
+  const int last = operations[count - 1].atom;
+  if (count == 2 && (last == DW_OP_GNU_push_tls_address || last == DW_OP_form_tls_address)) {
+    types_.try_emplace({operations[0].number, true}, *type);
+    return;
+  }
+  if (count != 1) return;
+  uint64_t address = operations[0].number;
+  if (operations[0].atom != DW_OP_addr) {
+    Dwarf_Attribute indirect;
+    if (dwarf_getlocation_attr(&attribute, operations, &indirect) != 0 || dwarf_formaddr(&indirect, &address) != 0)
+      return;
+  }
+  types_.try_emplace({address + bias_, false}, *type);
+}
+
+void DwarfVariables::Walk(Dwarf_Die parent, bool in_functions, int depth) {
+  Dwarf_Die child;
+  if (depth > kMaxDepth || dwarf_child(&parent, &child) != 0) return;
+  do {
+    switch (dwarf_tag(&child)) {
+      case DW_TAG_variable:
+        Note(child);
+        break;
+      case DW_TAG_namespace:
+        Walk(child, in_functions, depth + 1);
+        break;
+      case DW_TAG_subprogram:
+      case DW_TAG_lexical_block:
+      case DW_TAG_inlined_subroutine:
+        if (in_functions) Walk(child, in_functions, depth + 1);
+        break;
+      default:
+        break;
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+}
+
+std::optional<DwarfVariables::Field> DwarfVariables::FieldAt(uint64_t begin, bool is_thread_local, uint64_t offset) {
+  auto found = types_.find({begin, is_thread_local});
+  for (; found == types_.end() && walked_ < 2; found = types_.find({begin, is_thread_local})) {
+    ++walked_;
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die, contents;
+    uint8_t type = 0;
+    while (dwarf_get_units(dwarf_, unit, &unit, nullptr, &type, &die, &contents) == 0) {
+      Walk(type == DW_UT_skeleton ? contents : die, walked_ == 2, 0);
+    }
+  }
+  if (found == types_.end()) return std::nullopt;
+  Dwarf_Die type = found->second;
+  Field field{.path = {}, .offset = offset};
+  for (int depth = 0; depth < kMaxDepth && StepInto(type, field.offset, field.path); ++depth) {
+  }
+  return field;
+}
+
+}  // namespace redflag

@@ -1,0 +1,42 @@
+// Which field of a variable is at an offset, from DWARF: the types of global, static and thread-local variables. All units are looked through
+// once, when the first variable is asked for; bodies of functions, for what is static in them, only if it was not found elsewhere.
+//
+// Not safe for several threads at once, like libdw beneath it.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace redflag {
+
+class DwarfVariables {
+ public:
+  // `dwarf` outlives this. `bias`: what its addresses are smaller by than those asked for.
+  DwarfVariables(Dwarf* dwarf, uint64_t bias) : dwarf_(dwarf), bias_(bias) {}
+
+  struct Field {
+    std::string path;     // ".limits[].max": elements of arrays are one as the other; empty: it is the variable itself
+    uint64_t offset = 0;  // in the field
+  };
+
+  // Of the variable that begins at this address, or if `is_thread_local` so far into the file's thread-local memory. None: the file
+  // does not say.
+  std::optional<Field> FieldAt(uint64_t begin, bool is_thread_local, uint64_t offset);
+
+ private:
+  using Place = std::pair<uint64_t, bool>;  // where it begins, and whether that is thread-local
+
+  void Walk(Dwarf_Die parent, bool in_functions, int depth);
+  void Note(Dwarf_Die& variable);
+
+  Dwarf* dwarf_;
+  uint64_t bias_;
+  int walked_ = 0;  // 1: all but functions; 2: all
+  std::map<Place, Dwarf_Die> types_;
+};
+
+}  // namespace redflag
