@@ -1,10 +1,12 @@
 #include "collect/dwarf_variables.h"
 
 #include <dwarf.h>
+#include <fmt/format.h>
 
 #include <cstddef>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace redflag {
 namespace {
@@ -28,10 +30,7 @@ std::optional<uint64_t> PlaceOf(Dwarf_Die& member) {
     if (dwarf_formudata(&attribute, &value) != 0) return std::nullopt;
     return value / 8;
   }
-  if (dwarf_attr(&member, DW_AT_data_member_location, &attribute) == nullptr) {
-    if (dwarf_attr(&member, DW_AT_external, &attribute) != nullptr) return std::nullopt;  // a static one
-    return 0;                                                                             // of a union
-  }
+  if (dwarf_attr(&member, DW_AT_data_member_location, &attribute) == nullptr) return std::nullopt;  // a static one
   if (dwarf_formudata(&attribute, &value) != 0) return std::nullopt;
   return value;
 }
@@ -39,6 +38,34 @@ std::optional<uint64_t> PlaceOf(Dwarf_Die& member) {
 uint64_t SizeOf(Dwarf_Die& type) {
   Dwarf_Word size = 0;
   return dwarf_aggregate_size(&type, &size) == 0 ? size : 0;
+}
+
+// How many elements each dimension has; 0: not known.
+std::vector<uint64_t> DimensionsOf(Dwarf_Die& array) {
+  std::vector<uint64_t> dimensions;
+  Dwarf_Die child;
+  if (dwarf_child(&array, &child) != 0) return dimensions;
+  do {
+    if (dwarf_tag(&child) != DW_TAG_subrange_type) continue;
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    const auto has = [&](unsigned name) {
+      return dwarf_attr(&child, name, &attribute) != nullptr && dwarf_formudata(&attribute, &value) == 0;
+    };
+    dimensions.push_back(has(DW_AT_count) ? value : has(DW_AT_upper_bound) ? value + 1 : 0);
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return dimensions;
+}
+
+// "[1][2]", of the element that is so many behind the first.
+std::string IndexIn(Dwarf_Die& array, uint64_t element) {
+  std::string index;
+  const std::vector<uint64_t> dimensions = DimensionsOf(array);
+  for (size_t i = dimensions.size(); i-- > 1 && dimensions[i] != 0;) {
+    index.insert(0, fmt::format("[{}]", element % dimensions[i]));
+    element /= dimensions[i];
+  }
+  return index.insert(0, fmt::format("[{}]", element));
 }
 
 // Names of the implementation: what is in a std::mutex is not the program's.
@@ -51,12 +78,12 @@ bool StepInto(Dwarf_Die& type, uint64_t& offset, std::string& path) {
     std::optional<Dwarf_Die> element = TypeOf(type);
     const uint64_t size = element ? SizeOf(*element) : 0;
     if (size == 0) return false;
-    path += "[]";
+    path += IndexIn(type, offset / size);
     offset %= size;
     type = *element;
     return true;
   }
-  if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type && tag != DW_TAG_union_type) return false;
+  if (tag != DW_TAG_structure_type && tag != DW_TAG_class_type) return false;  // who knows which member of a union
   Dwarf_Die member;
   if (dwarf_child(&type, &member) != 0) return false;
   do {

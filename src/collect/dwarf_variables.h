@@ -19,7 +19,7 @@ class DwarfVariables {
   DwarfVariables(Dwarf* dwarf, uint64_t bias) : dwarf_(dwarf), bias_(bias) {}
 
   struct Field {
-    std::string path;     // ".limits[].max": elements of arrays are one as the other; empty: it is the variable itself
+    std::string path;     // ".limits[3].max"; empty: it is the variable itself
     uint64_t offset = 0;  // in the field
   };
 

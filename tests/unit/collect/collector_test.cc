@@ -101,7 +101,7 @@ TEST_F(CollectorTest, ARaceInText) {
     const size_t column = text.find(':', i + 4) + 1;
     text.erase(column, text.find_first_not_of("0123456789", column) - column);
   }
-  ExpectLine("DATA RACE on counter+8 (4 bytes at " + fmt::format("{:#x}", At("var:counter+8")) + ")");
+  ExpectLine("DATA RACE on counter[2] (4 bytes at " + fmt::format("{:#x}", At("var:counter+8")) + ")");
   ExpectLine("  write of 4 bytes by thread T1");
   ExpectLine("    #0 Innermost  " + Place("mark(\"inlined\")") + " (inlined)");
   ExpectLine("    #1 Middle  " + Place("call of Innermost") + " (inlined)");
@@ -131,8 +131,8 @@ TEST_F(CollectorTest, ARaceInJson) {
   const Json& race = json[0];
   EXPECT_EQ(race["kind"], "data-race");
   EXPECT_EQ(race["detector"], "hb");
-  EXPECT_EQ(race["variable"], "counter");
-  EXPECT_EQ(race["offset"], 8);
+  EXPECT_EQ(race["variable"], "counter[2]");
+  EXPECT_EQ(race["offset"], 0);
   EXPECT_EQ(race["process"], (Json{{"pid", 77}, {"command", "./subject --fast"}}));
   EXPECT_FALSE(race.contains("trace"));
   EXPECT_EQ(race["earlier_omitted"], 1);
