@@ -165,7 +165,9 @@ std::optional<DwarfVariables::Field> DwarfVariables::FieldAt(uint64_t begin, boo
   if (found == types_.end()) return std::nullopt;
   Dwarf_Die type = found->second;
   Field field{.path = {}, .offset = offset};
-  for (int depth = 0; depth < kMaxDepth && StepInto(type, field.offset, field.path); ++depth) {
+  Field at = field;
+  for (int depth = 0; depth < kMaxDepth && StepInto(type, at.offset, at.path); ++depth) {
+    if (at.path.size() != field.path.size()) field = at;  // bases and what has no name are parts of what has
   }
   return field;
 }
