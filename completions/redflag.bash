@@ -14,7 +14,7 @@ _redflag_words() {
 
 _redflag() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' at i
-  local commands='c++ cc run record analyze merge convert list doctor symbolize help'
+  local commands='c++ cc run record analyze merge report convert list doctor symbolize help'
   COMPREPLY=()
 
   # `--color=auto` arrives as three words.
@@ -36,7 +36,7 @@ _redflag() {
     help) _redflag_words "$commands -h --help --help-all"; return ;;
     list) _redflag_words '-h --help --help-all'; return ;;
     symbolize) _redflag_words '--exact -h --help --help-all'; return ;;
-    run | record | analyze | merge | convert | doctor) ;;
+    run | record | analyze | merge | report | convert | doctor) ;;
     *) return ;;  # c++ and cc: the compiler's options, unknown here; bash offers files
   esac
 
@@ -44,7 +44,7 @@ _redflag() {
   if [[ $command == run || $command == record ]]; then
     for ((i = at + 1; i < COMP_CWORD; i++)); do
       case ${COMP_WORDS[i]} in
-        -d | --detector | -o | --output | --json | --record | --exit-code) ((i++)) ;;
+        -d | --detector | -o | --output | --json | --record | --exit-code | --text | --sarif | --compat | --root) ((i++)) ;;
         --) ;;
         -*) ;;
         *) return ;;
@@ -56,6 +56,7 @@ _redflag() {
     -d | --detector) _redflag_words "$(_redflag_detectors "$command")"; return ;;
     --color) _redflag_words 'auto always never'; return ;;
     --to) _redflag_words 'text binary'; return ;;
+    --compat) _redflag_words 'tsan'; return ;;
   esac
   case $command in
     doctor)
@@ -66,15 +67,25 @@ _redflag() {
       if [[ $cur == -* ]]; then _redflag_words '--to --partial -h --help --help-all'; fi
       return
       ;;
+    report)
+      case $prev in
+        --text | --json | --sarif | --root) return ;;
+      esac
+      if [[ $cur == -* ]]; then
+        _redflag_words '--text --full --json --sarif --github --editor --compat --root --color -h --help --help-all'
+      fi
+      return
+      ;;
     run | record)
       case $prev in
-        -o | --output | --json | --record) return ;;
+        -o | --output | --json | --record | --text | --sarif | --root) return ;;
         --exit-code) return ;;
       esac
       if [[ $cur == -* && $command == record ]]; then
         _redflag_words '-d --detector -o --output -h --help --help-all'
       elif [[ $cur == -* ]]; then
-        _redflag_words '-d --detector -o --output --json --record --exit-code -h --help --help-all'
+        _redflag_words '-d --detector -o --output --json --text --full --sarif --github --editor --compat --root --record --exit-code
+          -h --help --help-all'
       elif [[ $cur != */* ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")

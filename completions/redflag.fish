@@ -22,6 +22,7 @@ complete -c redflag -n __fish_use_subcommand -a run -d 'Run a program and report
 complete -c redflag -n __fish_use_subcommand -a record -d 'Run a program and keep what it does'
 complete -c redflag -n __fish_use_subcommand -a analyze -d 'Find the races of recorded runs'
 complete -c redflag -n __fish_use_subcommand -a merge -d 'Put the parts of an analysis together'
+complete -c redflag -n __fish_use_subcommand -a report -d 'Show saved reports, in any form'
 complete -c redflag -n __fish_use_subcommand -a convert -d 'Text traces to binary ones and back'
 complete -c redflag -n __fish_use_subcommand -a list -d 'List the detectors'
 complete -c redflag -n __fish_use_subcommand -a doctor -d 'Say what works on this machine, and why not'
@@ -36,6 +37,13 @@ complete -c redflag -n '__redflag_is run' -a '(__fish_complete_subcommand --fcs-
 complete -c redflag -n '__redflag_is run' -s d -l detector -x -a '(__redflag_detectors)' -d 'Which detector'
 complete -c redflag -n '__redflag_is run' -s o -l output -r -F -d 'Write reports to this file'
 complete -c redflag -n '__redflag_is run' -l json -r -F -d 'Append each report as a line of JSON to this file'
+complete -c redflag -n '__redflag_is run' -l text -r -F -d 'Write the reports as text'
+complete -c redflag -n '__redflag_is run' -l full -d 'Text: whole stacks'
+complete -c redflag -n '__redflag_is run' -l sarif -r -F -d 'Write them as SARIF'
+complete -c redflag -n '__redflag_is run' -l github -d 'Print a GitHub annotation for each'
+complete -c redflag -n '__redflag_is run' -l editor -d 'Print FILE:LINE:COL: warning: lines'
+complete -c redflag -n '__redflag_is run' -l compat -x -a tsan -d 'Text: as another tool prints it'
+complete -c redflag -n '__redflag_is run' -l root -x -a '(__fish_complete_directories)' -d 'Names of files are relative to this folder'
 complete -c redflag -n '__redflag_is run' -l record -r -F -d 'Also write down all that happens'
 complete -c redflag -n '__redflag_is run' -l exit-code -x -d 'Exit with this if anything was reported'
 
@@ -63,6 +71,17 @@ complete -c redflag -n '__redflag_is merge' -l color -x -a 'auto always never' -
 complete -c redflag -n '__redflag_is analyze' -s q -l quiet -d 'One summary line a trace'
 complete -c redflag -n '__redflag_is analyze' -l color -x -a 'auto always never' -d 'Colours'
 
+complete -c redflag -n '__redflag_is report' -F
+complete -c redflag -n '__redflag_is report' -l text -r -F -d 'Write the reports as text'
+complete -c redflag -n '__redflag_is report' -l full -d 'Text: whole stacks'
+complete -c redflag -n '__redflag_is report' -l sarif -r -F -d 'Write them as SARIF'
+complete -c redflag -n '__redflag_is report' -l github -d 'Print a GitHub annotation for each'
+complete -c redflag -n '__redflag_is report' -l editor -d 'Print FILE:LINE:COL: warning: lines'
+complete -c redflag -n '__redflag_is report' -l compat -x -a tsan -d 'Text: as another tool prints it'
+complete -c redflag -n '__redflag_is report' -l root -x -a '(__fish_complete_directories)' -d 'Names of files are relative to this folder'
+complete -c redflag -n '__redflag_is report' -l json -r -F -d 'Write them as lines of JSON again'
+complete -c redflag -n '__redflag_is report' -l color -x -a 'auto always never' -d 'Colours'
+
 complete -c redflag -n '__redflag_is convert' -F
 complete -c redflag -n '__redflag_is convert' -l to -x -a 'text binary' -d 'What OUT is to be'
 complete -c redflag -n '__redflag_is convert' -l partial -d 'Of a recording that breaks off, take the part before that'
@@ -72,4 +91,4 @@ complete -c redflag -n '__redflag_is doctor' -l color -x -a 'auto always never' 
 
 complete -c redflag -n '__redflag_is symbolize' -l exact -d 'Look up the offsets themselves'
 
-complete -c redflag -n '__redflag_is help' -a 'c++ cc run record analyze merge convert list doctor symbolize help'
+complete -c redflag -n '__redflag_is help' -a 'c++ cc run record analyze merge report convert list doctor symbolize help'

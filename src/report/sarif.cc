@@ -112,10 +112,11 @@ class SarifRenderer {
     return {{"uri", EncodePath(name)}, {"uriBaseId", kRootName}};
   }
 
-  // A frame without source has only the name of its function.
+  // A frame without source has only the name of its function, and so has one of a library that was built elsewhere: its file is
+  // relative to a folder that is not here.
   Json Location(const Frame& frame) const {
     Json location = Json::object();
-    if (!frame.file.empty()) {
+    if (frame.file.starts_with('/') || (!frame.file.empty() && IsOwnCode(frame))) {
       Json physical = {{"artifactLocation", Artifact(frame.file)}};
       if (frame.line != 0) {
         physical["region"] = {{"startLine", frame.line}};
