@@ -83,7 +83,9 @@ class TextRenderer {
     const bool has_own = std::any_of(stack.begin(), stack.end(), IsOwnCode);
     std::vector<size_t> shown;
     for (size_t i = 0; i < stack.size(); ++i) {
-      if ((i == 0 && is_access) || detail_ == Detail::kFull || !has_own || IsOwnCode(stack[i])) shown.push_back(i);
+      const bool is_unknown = stack[i].file.empty() && stack[i].module.empty();  // and may be anybody's
+      const bool matters = (i == 0 && is_access) || is_unknown || IsOwnCode(stack[i]);
+      if (detail_ == Detail::kFull || !has_own || matters) shown.push_back(i);
     }
     if (detail_ == Detail::kShort && shown.size() > kMost) {
       shown.erase(shown.begin() + (kMost - kOutermost), shown.end() - kOutermost);
