@@ -95,7 +95,7 @@ _redflag() {
   esac
 
   if [[ $cur == -* ]]; then
-    local words='--json --stats -q --quiet --color -h --help --help-all'
+    local words='--json --stats --full -q --quiet --color -h --help --help-all'
     [[ $command == merge ]] && words+=' --trace' || words+=' -d --detector --check --verify -j --jobs --partial --shard -o --output'
     _redflag_words "$words"
     return

@@ -2,27 +2,18 @@
 
 #include <fmt/format.h>
 
-#include <utility>
 #include <vector>
 
+#include "report/printable.h"
+
 namespace redflag {
-namespace {
-
-std::string OneLine(std::string text) {
-  for (char& c : text) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  return text;
-}
-
-}  // namespace
-
-std::string RenderEditor(const RaceReport& report, const SourceRoot& root) {
+std::string RenderEditor(const RaceReport& raw, const SourceRoot& root) {
+  const RaceReport report = Printable(raw);
   std::string first = fmt::format("data race on {}: {}", DescribeTarget(report), SiteText(report.access));
   if (report.judgement && !report.judgement->pattern.empty()) first += fmt::format(" [{}]", report.judgement->pattern);
-  std::string text = fmt::format("{}: warning: {}\n", PlaceOf(report.access.stack, root), OneLine(first));
-  const auto note = [&](const std::vector<Frame>& stack, std::string what) {
-    text += fmt::format("{}: note: {}\n", PlaceOf(stack, root), OneLine(std::move(what)));
+  std::string text = fmt::format("{}: warning: {}\n", PlaceOf(report.access.stack, root), first);
+  const auto note = [&](const std::vector<Frame>& stack, const std::string& what) {
+    text += fmt::format("{}: note: {}\n", PlaceOf(stack, root), what);
   };
   for (const AccessSite& earlier : report.earlier) note(earlier.stack, "earlier " + SiteText(earlier));
   if (report.block && !report.block->allocated_at.empty())

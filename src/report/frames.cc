@@ -20,7 +20,7 @@ constexpr std::string_view kSystemFunctions[] = {"std::", "__gnu_cxx::", "__libc
 
 std::string InFunction(const std::vector<Frame>& stack) {
   const Frame* frame = FrameThatMatters(stack);
-  return frame == nullptr || frame->function.empty() ? "" : fmt::format(" in {}", frame->function);
+  return frame == nullptr || frame->function.empty() ? "" : fmt::format(" in {}", ShortName(frame->function));
 }
 
 std::string HoldingOf(const AccessSite& site) {
@@ -41,6 +41,14 @@ const Frame* FrameThatMatters(const std::vector<Frame>& stack) {
   const auto own = std::find_if(stack.begin(), stack.end(), IsOwnCode);
   if (own != stack.end()) return &*own;
   return stack.empty() ? nullptr : &stack.front();
+}
+
+std::string ShortName(std::string name) {
+  constexpr std::string_view kLong = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
+  for (size_t at = name.find(kLong); at != std::string::npos; at = name.find(kLong, at)) {
+    name.replace(at, kLong.size(), "std::string");
+  }
+  return name;
 }
 
 SourceRoot::SourceRoot(std::string_view folder)

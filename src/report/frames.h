@@ -16,6 +16,9 @@ bool IsOwnCode(const Frame& frame);
 // The innermost frame of own code, or the innermost one if there is none; null: there is no frame.
 const Frame* FrameThatMatters(const std::vector<Frame>& stack);
 
+// Without what the standard library calls its strings, which says nothing to a reader.
+std::string ShortName(std::string name);
+
 // The folder that names of files are relative to, where they can be.
 class SourceRoot {
  public:

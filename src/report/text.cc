@@ -6,17 +6,10 @@
 #include <string_view>
 
 #include "report/frames.h"
+#include "report/printable.h"
 
 namespace redflag {
 namespace {
-
-// What the standard library calls its strings says nothing to a reader.
-void ShortenStrings(std::string& text) {
-  constexpr std::string_view kLong = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
-  for (size_t at = text.find(kLong); at != std::string::npos; at = text.find(kLong, at)) {
-    text.replace(at, kLong.size(), "std::string");
-  }
-}
 
 class TextRenderer {
  public:
@@ -94,9 +87,7 @@ class TextRenderer {
   }
 
   std::string Describe(const Frame& frame) const {
-    std::string text = DescribeFrame(frame);
-    if (detail_ == Detail::kShort) ShortenStrings(text);
-    return text;
+    return detail_ == Detail::kShort ? ShortName(DescribeFrame(frame)) : DescribeFrame(frame);
   }
 
   void Stack(const std::vector<Frame>& stack, std::string_view indent) {
@@ -214,7 +205,7 @@ std::string DescribeFrame(const Frame& frame) {
 }
 
 std::string RenderText(const RaceReport& report, Colour colour, Detail detail, SourceLines* sources) {
-  return TextRenderer(colour, detail, sources).Render(report);
+  return TextRenderer(colour, detail, sources).Render(Printable(report));
 }
 
 }  // namespace redflag

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/frames.h"
+#include "report/printable.h"
 
 namespace redflag {
 namespace {
@@ -159,7 +160,10 @@ class TsanRenderer {
 
 }  // namespace
 
-std::string RenderTsan(const RaceReport& report) { return TsanRenderer(report).Render(); }
+std::string RenderTsan(const RaceReport& report) {
+  const RaceReport printable = Printable(report);
+  return TsanRenderer(printable).Render();
+}
 
 std::string TsanSummary(uint64_t reports) {
   return reports == 0 ? "" : fmt::format("ThreadSanitizer: reported {} warnings\n", reports);
