@@ -212,13 +212,17 @@ void Records::Add(RaceReport report) {
 }
 
 std::vector<RaceReport> Records::TakeRanked() {
-  const auto rank = [](const RaceReport& report) {
-    return report.judgement ? report.judgement->rank : Judgement::Rank::kMedium;
-  };
+  std::vector<std::pair<Judgement::Rank, size_t>> order;
+  for (size_t i = 0; i < reports_.size(); ++i) {
+    order.emplace_back(reports_[i].judgement ? reports_[i].judgement->rank : Judgement::Rank::kMedium, i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<RaceReport> ranked;
+  ranked.reserve(reports_.size());
+  for (const auto& [rank, i] : order) ranked.push_back(std::move(reports_[i]));
+  reports_.clear();
   by_fingerprint_.clear();
-  std::stable_sort(reports_.begin(), reports_.end(),
-                   [&](const RaceReport& a, const RaceReport& b) { return rank(a) < rank(b); });
-  return std::exchange(reports_, {});
+  return ranked;
 }
 
 }  // namespace redflag
