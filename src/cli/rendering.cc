@@ -54,10 +54,6 @@ std::string WriteOut(const std::string& path, const std::string& text) {
   return file != nullptr && WriteAndClose(file, text) && replacement.Keep() ? std::string() : failed();
 }
 
-std::string Dump(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 // "3 data races: 1 high, 2 medium".
 std::string TextSummary(const std::vector<RaceReport>& reports) {
   std::array<uint64_t, 3> ranks{};
@@ -135,10 +131,11 @@ std::vector<std::string> Render(const std::vector<RaceReport>& reports, const Re
   }
   if (!rendering.json.empty()) {
     std::string lines;
-    for (const RaceReport& report : reports) lines += Dump(ToJson(report), -1);
+    for (const RaceReport& report : reports)
+      lines += ToJson(report).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
     write(rendering.json, lines);
   }
-  if (!rendering.sarif.empty()) write(rendering.sarif, Dump(ToSarif(reports, root, REDFLAG_VERSION), 1));
+  if (!rendering.sarif.empty()) write(rendering.sarif, RenderSarif(reports, root, REDFLAG_VERSION));
   std::string single;
   for (const RaceReport& report : reports) {
     if (rendering.editor) single += RenderEditor(report, root);

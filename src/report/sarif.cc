@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* kRule = "data-race";
 constexpr const char* kRootName = "SRCROOT";
+constexpr const char* kSchema =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 constexpr const char* kHelp =
     "Two threads use the same memory, at least one of them writes, not both are atomic, and nothing in the run of the "
@@ -90,10 +93,10 @@ class SarifRenderer {
                    {"level", LevelOf(report)},
                    {"message", Message(message)},
                    {"locations", Json::array({LocationOf(report.access.stack)})}};
-    if (!related.empty()) result["relatedLocations"] = related;
-    result["stacks"] = Stacks(report);
-    result["codeFlows"] = Json::array(
-        {{{"message", Message("What each thread did, up to its access.")}, {"threadFlows", ThreadFlows(report)}}});
+    if (!related.empty()) result["relatedLocations"] = std::move(related);
+    Json flow = {{"message", Message("What each thread did, up to its access.")}};
+    flow["threadFlows"] = ThreadFlows(report);
+    result["codeFlows"].push_back(std::move(flow));
     if (!report.fingerprint.empty()) result["partialFingerprints"] = {{"redflag/v1", report.fingerprint}};
     result["occurrenceCount"] = Occurrences(report);
     result["properties"] = Properties(report);
@@ -122,7 +125,7 @@ class SarifRenderer {
         physical["region"] = {{"startLine", frame.line}};
         if (frame.column != 0) physical["region"]["startColumn"] = frame.column;
       }
-      location["physicalLocation"] = physical;
+      location["physicalLocation"] = std::move(physical);
     }
     if (!frame.function.empty()) {
       location["logicalLocations"] = Json::array({{{"fullyQualifiedName", frame.function}, {"kind", "function"}}});
@@ -149,22 +152,22 @@ class SarifRenderer {
   Json Stack(const std::vector<Frame>& stack, const std::string& text) const {
     Json frames = Json::array();
     for (const Frame& frame : stack) {
-      Json json = {{"location", Location(frame)}};
+      Json json;
+      json["location"] = Location(frame);
       if (!frame.module.empty()) json["module"] = frame.module;
-      frames.push_back(json);
+      frames.push_back(std::move(json));
     }
-    return {{"message", Message(EscapeBrackets(text))}, {"frames", frames}};
-  }
-
-  Json Stacks(const RaceReport& report) const {
-    Json stacks = Json::array({Stack(report.access.stack, SiteText(report.access))});
-    for (const AccessSite& site : report.earlier) stacks.push_back(Stack(site.stack, "earlier " + SiteText(site)));
-    return stacks;
+    Json json = {{"message", Message(EscapeBrackets(text))}};
+    json["frames"] = std::move(frames);
+    return json;
   }
 
   Json Step(Json location, const std::string& text, const char* importance) const {
     location["message"] = Message(EscapeBrackets(text));
-    return {{"location", std::move(location)}, {"importance", importance}};
+    Json step;
+    step["location"] = std::move(location);
+    step["importance"] = importance;
+    return step;
   }
 
   // From the outermost call to the access, with the locks that it was made under.
@@ -172,19 +175,19 @@ class SarifRenderer {
     for (const HeldLockInfo& lock : site.locks) {
       Json step = Step(LocationOf(lock.taken_at), fmt::format("takes {}", lock.name), "important");
       if (!lock.taken_at.empty()) step["stack"] = Stack(lock.taken_at, fmt::format("takes {}", lock.name));
-      steps.push_back(step);
+      steps.push_back(std::move(step));
     }
     for (size_t i = site.stack.size(); i-- > 1;) {
       Json step = Step(Location(site.stack[i]), "calls", "unimportant");
       step["nestingLevel"] = site.stack.size() - 1 - i;
-      steps.push_back(step);
+      steps.push_back(std::move(step));
     }
     Json step = Step(site.stack.empty() ? Json::object() : Location(site.stack.front()), text, "essential");
     if (!site.stack.empty()) step["nestingLevel"] = site.stack.size() - 1;
     step["stack"] = Stack(site.stack, text);
     step["executionOrder"] = order;
     step["kinds"] = Json::array({"memory", IsWrite(site.kind) ? "write" : "read"});
-    steps.push_back(step);
+    steps.push_back(std::move(step));
   }
 
   Json ThreadFlows(const RaceReport& report) const {
@@ -208,7 +211,9 @@ class SarifRenderer {
       }
       if (report.access.thread == name)
         AddSteps(steps, report.access, SiteText(report.access), report.earlier.size() + 1);
-      flows.push_back({{"id", name}, {"message", Message(EscapeBrackets("thread " + name))}, {"locations", steps}});
+      Json flow = {{"id", name}, {"message", Message(EscapeBrackets("thread " + name))}};
+      flow["locations"] = std::move(steps);
+      flows.push_back(std::move(flow));
     }
     return flows;
   }
@@ -233,10 +238,8 @@ class SarifRenderer {
 
 }  // namespace
 
-Json ToSarif(const std::vector<RaceReport>& reports, const SourceRoot& root, const std::string& version) {
-  const SarifRenderer renderer(root);
-  Json results = Json::array();
-  for (const RaceReport& report : reports) results.push_back(renderer.Result(report));
+// Results are many and large: each is written as soon as it is made, into the place that the rest of the file has for them.
+std::string RenderSarif(const std::vector<RaceReport>& reports, const SourceRoot& root, const std::string& version) {
   const Json rule = {{"id", kRule},
                      {"name", "DataRace"},
                      {"shortDescription", Message("Data race")},
@@ -244,19 +247,22 @@ Json ToSarif(const std::vector<RaceReport>& reports, const SourceRoot& root, con
                      {"help", Message(kHelp)},
                      {"defaultConfiguration", {{"level", "warning"}}},
                      {"properties", {{"tags", {"concurrency", "correctness"}}}}};
-  Json run = {
-      {"tool",
-       {{"driver",
-         {{"name", "Redflag"}, {"version", version}, {"semanticVersion", version}, {"rules", Json::array({rule})}}}}}};
-  if (root.folder().empty()) {
-    run["originalUriBaseIds"] = {{kRootName, {{"description", Message("The folder of the sources")}}}};
-  } else {
-    run["originalUriBaseIds"] = {{kRootName, {{"uri", "file://" + EncodePath(root.folder())}}}};
+  const Json driver = {
+      {"name", "Redflag"}, {"version", version}, {"semanticVersion", version}, {"rules", Json::array({rule})}};
+  const Json base = root.folder().empty() ? Json{{"description", Message("The folder of the sources")}}
+                                          : Json{{"uri", "file://" + EncodePath(root.folder())}};
+  const Json run = {{"tool", {{"driver", driver}}}, {"originalUriBaseIds", {{kRootName, base}}}};
+  std::string text = fmt::format("{{\"$schema\": \"{}\",\n\"version\": \"2.1.0\",\n\"runs\": [", kSchema);
+  text += run.dump(1, ' ', false, Json::error_handler_t::replace);
+  text.resize(text.rfind('\n'));  // without the brace that ends the run
+  text += ",\n \"results\": [";
+  const SarifRenderer renderer(root);
+  const char* before = "\n";
+  for (const RaceReport& report : reports) {
+    text += before + renderer.Result(report).dump(-1, ' ', false, Json::error_handler_t::replace);
+    before = ",\n";
   }
-  run["results"] = results;
-  return {{"$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"},
-          {"version", "2.1.0"},
-          {"runs", Json::array({run})}};
+  return text + "\n]}]}\n";
 }
 
 }  // namespace redflag

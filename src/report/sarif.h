@@ -2,7 +2,6 @@
 // completing access as its location, the other accesses related to it, and one thread flow for each thread.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -11,8 +10,7 @@
 
 namespace redflag {
 
-// `version`: of this tool.
-nlohmann::ordered_json ToSarif(const std::vector<RaceReport>& reports, const SourceRoot& root,
-                               const std::string& version);
+// The whole file, a line for each result. `version`: of this tool.
+std::string RenderSarif(const std::vector<RaceReport>& reports, const SourceRoot& root, const std::string& version);
 
 }  // namespace redflag

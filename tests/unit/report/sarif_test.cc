@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/unit/report/reports.h"
@@ -12,11 +13,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json ResultOf(const RaceReport& report, const std::string& root = "/src/app") {
-  return ToSarif({report}, SourceRoot(root), "1.2.3")["runs"][0]["results"][0];
+  return Json::parse(RenderSarif({report}, SourceRoot(root), "1.2.3"))["runs"][0]["results"][0];
 }
 
 TEST(SarifTest, NamesTheToolItsRuleAndTheRoot) {
-  const Json sarif = ToSarif({}, SourceRoot("/src/my app"), "1.2.3");
+  const Json sarif = Json::parse(RenderSarif({}, SourceRoot("/src/my app"), "1.2.3"));
   EXPECT_EQ(sarif["version"], "2.1.0");
   const Json& run = sarif["runs"][0];
   EXPECT_EQ(run["tool"]["driver"]["name"], "Redflag");
@@ -59,7 +60,6 @@ TEST(SarifTest, EachThreadHasAFlowWithItsCreationItsLocksAndItsWholeStack) {
   EXPECT_EQ(steps[3]["importance"], "essential");
   EXPECT_EQ(steps[3]["stack"]["frames"].size(), 2u);
   EXPECT_EQ(flows[1]["locations"].back()["executionOrder"], 1);
-  EXPECT_EQ(result["stacks"].size(), 2u);
 }
 
 TEST(SarifTest, FilesOutsideOfTheRootAreAbsoluteAndNamesAreEncoded) {
