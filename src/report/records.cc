@@ -213,6 +213,7 @@ void Records::Add(RaceReport report) {
 
 std::vector<RaceReport> Records::TakeRanked() {
   std::vector<std::pair<Judgement::Rank, size_t>> order;
+  order.reserve(reports_.size());
   for (size_t i = 0; i < reports_.size(); ++i) {
     order.emplace_back(reports_[i].judgement ? reports_[i].judgement->rank : Judgement::Rank::kMedium, i);
   }
