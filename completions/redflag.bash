@@ -14,7 +14,7 @@ _redflag_words() {
 
 _redflag() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' at i
-  local commands='c++ cc run record analyze merge convert list doctor symbolize help'
+  local commands='c++ cc run record analyze merge report convert list doctor symbolize help'
   COMPREPLY=()
 
   # `--color=auto` arrives as three words.
@@ -36,7 +36,7 @@ _redflag() {
     help) _redflag_words "$commands -h --help --help-all"; return ;;
     list) _redflag_words '-h --help --help-all'; return ;;
     symbolize) _redflag_words '--exact -h --help --help-all'; return ;;
-    run | record | analyze | merge | convert | doctor) ;;
+    run | record | analyze | merge | report | convert | doctor) ;;
     *) return ;;  # c++ and cc: the compiler's options, unknown here; bash offers files
   esac
 
@@ -44,7 +44,7 @@ _redflag() {
   if [[ $command == run || $command == record ]]; then
     for ((i = at + 1; i < COMP_CWORD; i++)); do
       case ${COMP_WORDS[i]} in
-        -d | --detector | -o | --output | --json | --record | --exit-code | --on-race) ((i++)) ;;
+        -d | --detector | -o | --output | --json | --record | --exit-code | --on-race | --text | --sarif | --compat | --root) ((i++)) ;;
         --) ;;
         -*) ;;
         *) return ;;
@@ -56,6 +56,7 @@ _redflag() {
     -d | --detector) _redflag_words "$(_redflag_detectors "$command")"; return ;;
     --color) _redflag_words 'auto always never'; return ;;
     --to) _redflag_words 'text binary'; return ;;
+    --compat) _redflag_words 'tsan'; return ;;
   esac
   case $command in
     doctor)
@@ -66,9 +67,18 @@ _redflag() {
       if [[ $cur == -* ]]; then _redflag_words '--to --partial -h --help --help-all'; fi
       return
       ;;
+    report)
+      case $prev in
+        --text | --json | --sarif | --root) return ;;
+      esac
+      if [[ $cur == -* ]]; then
+        _redflag_words '--text --full --json --sarif --github --editor --compat --root --color -h --help --help-all'
+      fi
+      return
+      ;;
     run | record)
       case $prev in
-        -o | --output | --json | --record) return ;;
+        -o | --output | --json | --record | --text | --sarif | --root) return ;;
         --exit-code) return ;;
         --on-race)
           _redflag_words 'report stop core abort end'
@@ -78,7 +88,8 @@ _redflag() {
       if [[ $cur == -* && $command == record ]]; then
         _redflag_words '-d --detector -o --output -h --help --help-all'
       elif [[ $cur == -* ]]; then
-        _redflag_words '-d --detector -o --output --json --record --exit-code --on-race -h --help --help-all'
+        _redflag_words '-d --detector -o --output --json --text --full --sarif --github --editor --compat --root --record --exit-code
+          --on-race -h --help --help-all'
       elif [[ $cur != */* ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")
@@ -88,7 +99,7 @@ _redflag() {
   esac
 
   if [[ $cur == -* ]]; then
-    local words='--json --stats -q --quiet --color -h --help --help-all'
+    local words='--json --stats --full -q --quiet --color -h --help --help-all'
     [[ $command == merge ]] && words+=' --trace' || words+=' -d --detector --check --verify -j --jobs --partial --shard -o --output'
     _redflag_words "$words"
     return

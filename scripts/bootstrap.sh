@@ -22,6 +22,7 @@ ninja-build               build
 ccache                    builds that repeat are free
 pkg-config                finding libraries
 python3                   tools/, tests/mutation
+python3-jsonschema        tests/cli: SARIF and our own JSON against their schemas
 libcli11-dev              command line (host side)
 libfmt-dev                text output (host side)
 nlohmann-json3-dev        JSON output (host side)

@@ -217,6 +217,7 @@ Run AddAnalyze(CLI::App& app) {
   command->add_flag("--check", options->show.check, "Hold the result against the expectations in the traces");
   command->add_flag("--verify", options->show.verify,
                     "Hold the races of a recording against those that were told while it was made");
+  command->add_flag("--full", options->show.full, "Whole stacks, with the frames of libraries");
   command->add_flag("-q,--quiet", options->show.quiet, "One summary line a trace instead of full reports");
   command->add_option("-j,--jobs", options->jobs, "Threads to use; 0: as many as there are cores")
       ->type_name("N")

@@ -1,6 +1,7 @@
 // redflag collect: the helper process of a program under test. Started by the runtime, not by people.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <climits>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "collect/destination.h"
 #include "collect/ring_reader.h"
 #include "collect/trace_drain.h"
+#include "collect/tsan_options.h"
 #include "collect/wire_writer.h"
 #include "offline/analysis.h"
 
@@ -29,6 +32,7 @@ struct Options {
   int pid = 0;
   std::string output;
   std::string json;
+  std::string text;
   std::string detector;
   int trace = -1;
   std::string record;
@@ -66,6 +70,22 @@ void IgnoreSignals() {
   for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTTOU}) std::signal(signal, SIG_IGN);
 }
 
+// Taken for as long as there may be more lines to come, which `redflag run` waits for.
+void HoldFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+  if (fd >= 0) flock(fd, LOCK_SH | LOCK_NB);
+}
+
+// A program that was told to write ThreadSanitizer's log, as CTest does, finds that we do.
+void HonourTsanOptions(Options& options) {
+  const char* tsan_options = std::getenv("TSAN_OPTIONS");
+  if (tsan_options == nullptr || !options.output.empty()) return;
+  const std::string path = TsanLogPath(tsan_options);
+  if (path.empty()) return;
+  options.output = fmt::format("{}.{}", path, options.pid);
+  if (options.text.empty()) options.text = "tsan";
+}
+
 void Collect(RingReader& ring, Collector& collector, Destination& destination, TraceDrain* drain) {
   for (;;) {
     switch (ring.Next(kIdle)) {
@@ -94,7 +114,7 @@ void Collect(RingReader& ring, Collector& collector, Destination& destination, T
   }
 }
 
-int RunCollect(const Options& options) {
+int RunCollect(Options options) {
   CloseInherited(options.ring, options.trace);
   IgnoreSignals();
   auto opened = RingReader::Open(options.ring, options.pid);
@@ -103,12 +123,15 @@ int RunCollect(const Options& options) {
     fmt::print(stderr, "redflag collect: {}\n", *error);
     return kBadInput;
   }
+  HonourTsanOptions(options);
+  if (!options.json.empty()) HoldFile(options.json);
   Destination destination(options.output, options.pid, !options.no_color);
   const DetectorInfo* detector = FindDetector(options.detector);
   Collector::Options to{.detector = options.detector,
                         .claim = detector == nullptr ? Claim::kUnordered : detector->claim,
                         .pid = static_cast<uint32_t>(options.pid),
-                        .json = {}};
+                        .json = {},
+                        .form = TextFormOf(options.text).value_or(TextForm::kShort)};
   if (!options.json.empty()) {
     to.json = [&](const std::string& line) {
       if (!AppendToFile(options.json, line)) {
@@ -117,6 +140,9 @@ int RunCollect(const Options& options) {
     };
   }
   Collector collector(std::move(to), destination);
+  if (!options.text.empty() && !TextFormOf(options.text)) {
+    collector.Say(fmt::format("warning: there is no form of text called '{}', but short, full and tsan", options.text));
+  }
   std::unique_ptr<TraceDrain> drain;
   if (options.trace >= 0) {
     auto share = TraceDrain::Open(options.trace, options.record, options.pid);
@@ -150,6 +176,7 @@ Run AddCollect(CLI::App& app) {
       ->type_name("FILE");
   command->add_option("--json", options->json, "Also append a line of JSON for each report to a file")
       ->type_name("FILE");
+  command->add_option("--text", options->text, "Form of the text: short, full or tsan")->type_name("FORM");
   command->add_option("--detector", options->detector, "Name of the detector, for the reports")->type_name("NAME");
   command->add_option("--trace-fd", options->trace, "Descriptor of the events to record")->type_name("N");
   command->add_option("--record", options->record, "Where to record them")->type_name("FILE");

@@ -18,6 +18,7 @@ using Run = std::function<int()>;
 
 Run AddAnalyze(CLI::App& app);
 Run AddMerge(CLI::App& app);
+Run AddReport(CLI::App& app);
 Run AddConvert(CLI::App& app);
 Run AddList(CLI::App& app);
 Run AddCc(CLI::App& app);

@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kFooter = R"(Examples:
   redflag c++ -g -o app app.cc                       build a program for race detection
   redflag run ./app                                  run it; races are reported as they happen
+  redflag run --sarif races.sarif ./app              and write them in a form for others, too
   redflag record ./app                               keep what it does, in redflag.rft
   redflag analyze redflag.rft                        find the races of a recorded run
   redflag analyze -d all --stats app.trace           ask every detector, count the rules they applied
@@ -50,6 +51,7 @@ int Main(int argc, char** argv) {
   add(AddRecord);
   add(AddAnalyze);
   add(AddMerge);
+  add(AddReport);
   add(AddConvert);
   add(AddList);
   add(AddDoctor);

@@ -79,6 +79,7 @@ Run AddMerge(CLI::App& app) {
   command->add_option("--trace", options->trace, "Where the trace is now")->type_name("TRACE");
   command->add_flag("--json", options->show.json, "One JSON document instead of text");
   command->add_flag("--stats", options->show.stats, "Also show how often each rule of the detector applied");
+  command->add_flag("--full", options->show.full, "Whole stacks, with the frames of libraries");
   command->add_flag("-q,--quiet", options->show.quiet, "One summary line instead of full reports");
   command->add_option("--color", options->show.colour, "auto, always or never; NO_COLOR is respected")
       ->check(CLI::IsMember({"auto", "always", "never"}))

@@ -48,7 +48,9 @@ void PrintVerification(const LoadedTrace& trace, const Outcome& outcome) {
 void PrintText(const LoadedTrace& trace, const Outcome& outcome, const ShowOptions& options) {
   const Colour colour = ChooseColour(options.colour);
   if (!options.quiet) {
-    for (const RaceReport& report : outcome.reports) fmt::print("{}\n", RenderText(report, colour));
+    SourceLines sources;
+    const Detail detail = options.full ? Detail::kFull : Detail::kShort;
+    for (const RaceReport& report : outcome.reports) fmt::print("{}\n", RenderText(report, colour, detail, &sources));
   }
   std::string more;
   if (outcome.repeated != 0) more += fmt::format("; {} of them not shown", Count(outcome.repeated, "repetition"));

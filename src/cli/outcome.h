@@ -20,6 +20,7 @@ struct ShowOptions {
   bool check = false;
   bool quiet = false;
   bool verify = false;
+  bool full = false;
 };
 
 // One trace through one detector.

@@ -15,12 +15,15 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/installation.h"
+#include "cli/rendering.h"
+#include "cli/run_records.h"
 
 namespace redflag::cli {
 namespace {
@@ -33,6 +36,7 @@ struct Options {
   std::string json;
   std::string record;   // empty: nothing is kept
   std::string on_race;  // empty: as REDFLAG_OPTIONS says
+  Rendering rendering;
   int exit_code = kRaces;
   bool says_recorded = false;
   std::vector<std::string> command;
@@ -106,10 +110,30 @@ class RecordFile {
   std::string error_;
 };
 
+// To what REDFLAG_OPTIONS says: the last word counts.
+void AddOption(const std::string& option) {
+  const char* before = std::getenv("REDFLAG_OPTIONS");
+  setenv("REDFLAG_OPTIONS", before == nullptr ? option.c_str() : fmt::format("{}:{}", before, option).c_str(), 1);
+}
+
 void AddToList(const char* name, const std::string& value, const char* separator) {
   const char* before = std::getenv(name);
   const std::string all = before != nullptr && *before != '\0' ? value + separator + before : value;
   setenv(name, all.c_str(), 1);
+}
+
+// What the user wants besides the reports as they come. False: it is not all there.
+bool RenderRun(const RunRecords& file, const Rendering& rendering, bool has_reports) {
+  Records records;
+  if (!file.Read(records, has_reports)) {
+    fmt::print(stderr,
+               "redflag run: a process of the program goes on; reports of it may be missing in what is written\n");
+  }
+  std::vector<std::string> problems = records.complaints();
+  const std::vector<std::string> failures = Render(records.TakeRanked(), rendering);
+  problems.insert(problems.end(), failures.begin(), failures.end());
+  for (const std::string& problem : problems) fmt::print(stderr, "redflag: {}\n", problem);
+  return problems.empty();
 }
 
 pid_t child = 0;
@@ -124,6 +148,14 @@ int RunProgram(const Options& options) {
     fmt::print(stderr, "redflag: {}\n", record.error());
     return kBadInput;
   }
+  std::optional<RunRecords> reports;
+  if (options.rendering.is_wanted()) {
+    reports.emplace(options.json);
+    std::vector<std::string> problems = CheckOutputs(options.rendering);
+    if (!reports->error().empty()) problems.push_back(reports->error());
+    for (const std::string& problem : problems) fmt::print(stderr, "redflag: {}\n", problem);
+    if (!problems.empty()) return kBadInput;
+  }
   StatusPage status;
   child = fork();
   if (child < 0) {
@@ -135,10 +167,17 @@ int RunProgram(const Options& options) {
     setenv("REDFLAG_COMMAND", OwnPath().c_str(), 1);
     setenv("REDFLAG_STATUS", status.path().c_str(), 1);
     if (!options.output.empty()) setenv("REDFLAG_OUTPUT", std::filesystem::absolute(options.output).c_str(), 1);
-    if (!options.json.empty()) setenv("REDFLAG_JSON", std::filesystem::absolute(options.json).c_str(), 1);
+    if (reports) {
+      setenv("REDFLAG_JSON", reports->path().c_str(), 1);
+    } else if (!options.json.empty()) {
+      setenv("REDFLAG_JSON", std::filesystem::absolute(options.json).c_str(), 1);
+    }
+    if (const TextForm form = options.rendering.form(); form != TextForm::kShort) {
+      setenv("REDFLAG_TEXT", form == TextForm::kTsan ? "tsan" : "full", 1);
+    }
     if (!options.record.empty()) setenv("REDFLAG_RECORD", std::filesystem::absolute(options.record).c_str(), 1);
-    if (!options.on_race.empty()) AddToList("REDFLAG_OPTIONS", fmt::format("on_race={}", options.on_race), ":");
-    if (options.exit_code != kRaces) AddToList("REDFLAG_OPTIONS", fmt::format("exitcode={}", options.exit_code), ":");
+    if (!options.on_race.empty()) AddOption(fmt::format("on_race={}", options.on_race));
+    if (options.exit_code != kRaces) AddOption(fmt::format("exitcode={}", options.exit_code));
     std::vector<char*> argv;
     argv.reserve(options.command.size() + 1);
     for (const std::string& word : options.command)
@@ -174,6 +213,7 @@ int RunProgram(const Options& options) {
                  options.record);
     }
   }
+  if (reports && !RenderRun(*reports, options.rendering, status.reports() != 0)) return kBadInput;
   return status.reports() != 0 && options.exit_code != 0 ? options.exit_code : own;
 }
 
@@ -184,7 +224,8 @@ Run AddRun(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Run a program and report its races");
   command->add_option("-d,--detector", options->detector, "Which detector (`redflag list`)")->capture_default_str();
   command->add_option("-o,--output", options->output, "Write reports to this file, not to standard error");
-  command->add_option("--json", options->json, "Append each report as a line of JSON to this file");
+  command->add_option("--json", options->json, "Append each report as a line of JSON to this file")->type_name("FILE");
+  AddRenderingOptions(*command, options->rendering);
   command
       ->add_option("--record", options->record,
                    "Also write down all that happens, for `redflag analyze`; costs time and disk")
@@ -205,7 +246,9 @@ Run AddRun(CLI::App& app) {
   command->positionals_at_end();
   command->footer(R"(Build the program with `redflag c++` first.
   redflag c++ -g -o app app.cc && redflag run ./app
-  redflag run --json races.json -- ./app --its-own=options
+  redflag run --json races.json -- ./app --its-own=options     kept for `redflag report`
+  redflag run --sarif races.sarif --github ./app               in other forms too, when the program has ended
+  redflag run --compat=tsan ./app                              as ThreadSanitizer prints them
   redflag run --record run.rft ./app && redflag analyze -d all run.rft
 Exit status: 66 if anything was reported, else the program's own. REDFLAG_OPTIONS sets the options of the runtime.)");
   return [options] { return RunProgram(*options); };

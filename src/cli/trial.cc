@@ -142,6 +142,8 @@ Subprocess Ourselves(const TemporaryFolder& folder, const Compiler& compiler, st
                           {"REDFLAG_OPTIONS", ""},
                           {"REDFLAG_OUTPUT", ""},
                           {"REDFLAG_JSON", ""},
+                          {"REDFLAG_TEXT", ""},
+                          {"TSAN_OPTIONS", ""},
                           {"REDFLAG_STATUS", ""},
                           {"REDFLAG_COMMAND", ""}},
           .limit = limit};

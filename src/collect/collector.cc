@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "report/json.h"
+#include "report/tsan.h"
 
 namespace redflag {
 namespace {
@@ -48,7 +49,7 @@ void Collector::On(const RaceMessage& race) {
     return;
   }
   ++races_;
-  output_.Print([&](Colour colour) { return RenderText(report, colour) + "\n"; });
+  output_.Print([&](Colour colour) { return RenderAs(options_.form, report, colour, &sources_); });
   if (options_.json) options_.json(LineOf(ToJson(report)));
 }
 
@@ -72,7 +73,9 @@ void Collector::Finish(uint64_t dropped) {
   const ProcessMessage& process = builder_.process();
   if (lost != 0) Say(fmt::format("warning: {} found no room: reports may be missing", Count(lost, "message")));
   if (unreadable_ > 1) Say(fmt::format("warning: {} made no sense", Count(unreadable_, "message")));
-  if (races_ != 0) {
+  if (races_ != 0 && options_.form == TextForm::kTsan) {
+    output_.Print([&](Colour) { return TsanSummary(races_); });
+  } else if (races_ != 0) {
     Say(fmt::format("{} in {} (process {}){}", Count(races_, "data race"), process.command, process.pid,
                     repeated_ == 0 ? "" : fmt::format("; {} of them not shown", Count(repeated_, "repetition"))));
   }

@@ -11,7 +11,7 @@
 #include "collect/report_builder.h"
 #include "collect/suppressions.h"
 #include "collect/wire_reader.h"
-#include "report/text.h"
+#include "report/text_form.h"
 
 namespace redflag {
 
@@ -31,6 +31,7 @@ class Collector {
     Claim claim = Claim::kUnordered;               // of the detector
     uint32_t pid = 0;                              // until the program says more of itself
     std::function<void(const std::string&)> json;  // takes each line of JSON; may be empty
+    TextForm form = TextForm::kShort;              // of the text
   };
 
   Collector(Options options, TextOutput& output)
@@ -70,6 +71,7 @@ class Collector {
   TextOutput& output_;
   ReportBuilder builder_;
   Suppressions suppressions_;
+  SourceLines sources_;
   std::set<std::string> seen_;
   std::set<std::string> unwanted_;  // of what was seen
   wire::Counters counters_{};

@@ -65,6 +65,25 @@ std::string Describe(const AccessSite& site) {
   return "access";
 }
 
+const char* RankName(Judgement::Rank rank) {
+  switch (rank) {
+    case Judgement::Rank::kHigh:
+      return "high";
+    case Judgement::Rank::kMedium:
+      return "medium";
+    case Judgement::Rank::kLow:
+      return "low";
+  }
+  return "unknown";
+}
+
+std::string DescribeTarget(const RaceReport& report) {
+  if (report.variable.empty()) {
+    return fmt::format("{} byte{} at {:#x}", report.size, report.size == 1 ? "" : "s", Raw(report.addr));
+  }
+  return report.offset == 0 ? report.variable : fmt::format("{}+{}", report.variable, report.offset);
+}
+
 std::string ExplainRace(const RaceReport& report) {
   if (report.earlier.empty()) return "";
   const AccessSite& earlier = report.earlier.front();

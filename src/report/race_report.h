@@ -107,6 +107,12 @@ struct RaceReport {
 // Phrases that all renderers share: "atomic write", "transactional read", "free".
 std::string Describe(const AccessSite& site);
 
+// "high", "medium" or "low".
+const char* RankName(Judgement::Rank rank);
+
+// The variable, as far as it is known, else the bytes: "counter+8", "4 bytes at 0x1000".
+std::string DescribeTarget(const RaceReport& report);
+
 // Why the accesses of the report race: only what was observed.
 std::string ExplainRace(const RaceReport& report);
 

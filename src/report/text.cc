@@ -2,17 +2,23 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
+
+#include "report/frames.h"
+#include "report/printable.h"
 
 namespace redflag {
 namespace {
 
 class TextRenderer {
  public:
-  explicit TextRenderer(Colour colour) : colour_(colour) {}
+  TextRenderer(Colour colour, Detail detail, SourceLines* sources)
+      : colour_(colour), detail_(detail), sources_(sources) {}
 
   std::string Render(const RaceReport& report) {
     Line("{}", Paint(kBold, fmt::format("DATA RACE on {}", Target(report))));
+    if (report.judgement) Rank(*report.judgement);
     Site("", report.access);
     for (const AccessSite& earlier : report.earlier) Site("earlier ", earlier);
     if (report.earlier_omitted != 0) Line("  and {} more earlier accesses", report.earlier_omitted);
@@ -20,6 +26,11 @@ class TextRenderer {
     for (const ThreadInfo& thread : report.threads) Thread(thread);
     for (const std::string& note : report.notes) Line("  {} {}", Paint(kDim, "note:"), note);
     if (!report.why.empty()) Line("  {} {}", Paint(kBold, "why:"), report.why);
+    if (report.judgement && !report.judgement->suggestion.empty()) {
+      Line("  {} {}", Paint(kBold, "suggestion:"), report.judgement->suggestion);
+    }
+    if (report.repeated != 0) Line("  seen {} more time{}", report.repeated, report.repeated == 1 ? "" : "s");
+    if (!report.fingerprint.empty()) Line("  {} {}", Paint(kDim, "fingerprint:"), report.fingerprint);
     Line("  {}{}", Origin(report), report.detector.empty() ? "" : ", found by " + report.detector);
     return std::move(text_);
   }
@@ -41,10 +52,16 @@ class TextRenderer {
   }
 
   static std::string Target(const RaceReport& report) {
-    const std::string bytes = report.size == 1 ? "1 byte" : fmt::format("{} bytes", report.size);
-    if (report.variable.empty()) return fmt::format("{} at {:#x}", bytes, Raw(report.addr));
-    if (report.offset == 0) return fmt::format("{} ({} at {:#x})", report.variable, bytes, Raw(report.addr));
-    return fmt::format("{}+{} ({} at {:#x})", report.variable, report.offset, bytes, Raw(report.addr));
+    if (report.variable.empty()) return DescribeTarget(report);
+    return fmt::format("{} ({} byte{} at {:#x})", DescribeTarget(report), report.size, report.size == 1 ? "" : "s",
+                       Raw(report.addr));
+  }
+
+  void Rank(const Judgement& judgement) {
+    std::string reasons;
+    for (const std::string& reason : judgement.reasons) reasons += (reasons.empty() ? ": " : "; ") + reason;
+    Line("  {} {}{}", Paint(kDim, "rank:"), RankName(judgement.rank), reasons);
+    if (!judgement.pattern.empty()) Line("  {} {}", Paint(kDim, "pattern:"), judgement.pattern);
   }
 
   std::string Origin(const RaceReport& report) const {
@@ -52,8 +69,50 @@ class TextRenderer {
     return fmt::format("{} {}:{}", Paint(kDim, "at:"), report.trace, report.trace_line);
   }
 
+  // Which frames of a stack are shown. The innermost one of an access is, whatever it is in.
+  std::vector<size_t> Shown(const std::vector<Frame>& stack, bool is_access) const {
+    constexpr size_t kMost = 12;
+    constexpr size_t kOutermost = 3;
+    const bool has_own = std::any_of(stack.begin(), stack.end(), IsOwnCode);
+    std::vector<size_t> shown;
+    for (size_t i = 0; i < stack.size(); ++i) {
+      const bool is_unknown = stack[i].file.empty() && stack[i].module.empty();  // and may be anybody's
+      const bool matters = (i == 0 && is_access) || is_unknown || IsOwnCode(stack[i]);
+      if (detail_ == Detail::kFull || !has_own || matters) shown.push_back(i);
+    }
+    if (detail_ == Detail::kShort && shown.size() > kMost) {
+      shown.erase(shown.begin() + (kMost - kOutermost), shown.end() - kOutermost);
+    }
+    return shown;
+  }
+
+  std::string Describe(const Frame& frame) const {
+    return detail_ == Detail::kShort ? ShortName(DescribeFrame(frame)) : DescribeFrame(frame);
+  }
+
   void Stack(const std::vector<Frame>& stack, std::string_view indent) {
-    for (size_t i = 0; i < stack.size(); ++i) Line("{}#{} {}", indent, i, DescribeFrame(stack[i]));
+    const std::vector<size_t> shown = Shown(stack, false);
+    for (const size_t i : shown) Line("{}#{} {}", indent, i, Describe(stack[i]));
+    Hidden(stack.size() - shown.size(), indent);
+  }
+
+  void Hidden(size_t count, std::string_view indent) {
+    if (count == 0) return;
+    Line("{}{}", indent, Paint(kDim, fmt::format("({} frame{} not shown: --full)", count, count == 1 ? "" : "s")));
+  }
+
+  // With the source line of the access itself and, if that is in a library, of the code that called it.
+  void AccessStack(const std::vector<Frame>& stack) {
+    const std::vector<size_t> shown = Shown(stack, true);
+    const Frame* const own = FrameThatMatters(stack);
+    for (const size_t i : shown) {
+      Line("    #{} {}", i, Describe(stack[i]));
+      if (sources_ == nullptr || (i != 0 && &stack[i] != own)) continue;
+      if (const std::string source = sources_->LineOf(stack[i]); !source.empty()) {
+        Line("    {}", Paint(kDim, fmt::format("{:>5} | {}", stack[i].line, source)));
+      }
+    }
+    Hidden(stack.size() - shown.size(), "    ");
   }
 
   // A place that is part of a sentence: a single frame ends its line, a stack follows below it.
@@ -66,10 +125,10 @@ class TextRenderer {
   }
 
   void Site(std::string_view when, const AccessSite& site) {
-    Line("  {}{} of {} byte{} by thread {}{}{}", when, Describe(site), site.size, site.size == 1 ? "" : "s",
+    Line("  {}{} of {} byte{} by thread {}{}{}", when, redflag::Describe(site), site.size, site.size == 1 ? "" : "s",
          Paint(kName, site.thread), site.vptr ? ", a pointer to a virtual table" : "",
          site.bit_field ? ", of a bit-field" : "");
-    Stack(site.stack, "    ");
+    AccessStack(site.stack);
     if (site.stack_truncated) Line("    (outer frames are missing)");
     if (site.value) Line("    the memory held {:#x} then", *site.value);
     if (site.locks.empty()) {
@@ -124,6 +183,8 @@ class TextRenderer {
   }
 
   Colour colour_;
+  Detail detail_;
+  SourceLines* sources_;
   std::string text_;
 };
 
@@ -143,6 +204,8 @@ std::string DescribeFrame(const Frame& frame) {
   return place;
 }
 
-std::string RenderText(const RaceReport& report, Colour colour) { return TextRenderer(colour).Render(report); }
+std::string RenderText(const RaceReport& report, Colour colour, Detail detail, SourceLines* sources) {
+  return TextRenderer(colour, detail, sources).Render(Printable(report));
+}
 
 }  // namespace redflag

@@ -61,11 +61,13 @@ bool StartHelper(int64_t ring_fd, RingHeader& ring, bool is_forked) {
   const bool to_file = GetEnvironment("REDFLAG_OUTPUT", output, sizeof output);
   static char json[512] = "";
   const bool with_json = GetEnvironment("REDFLAG_JSON", json, sizeof json);
+  static char text[16] = "";
+  const bool with_text = GetEnvironment("REDFLAG_TEXT", text, sizeof text) && text[0] != '\0';
   Line share;
   static char record[512] = "";
   const int64_t share_fd = GetEnvironment("REDFLAG_RECORD", record, sizeof record) ? Recorder::OpenShare() : -1;
   if (share_fd >= 0) share.Add(static_cast<uint64_t>(share_fd));
-  const char* arguments[18] = {command, "collect",  "--ring-fd",  fd.text(),
+  const char* arguments[20] = {command, "collect",  "--ring-fd",  fd.text(),
                                "--pid", pid.text(), "--detector", Detector::kName};
   int count = 8;
   if (to_file) {
@@ -76,14 +78,25 @@ bool StartHelper(int64_t ring_fd, RingHeader& ring, bool is_forked) {
     arguments[count++] = "--json";
     arguments[count++] = json;
   }
+  if (with_text) {
+    arguments[count++] = "--text";
+    arguments[count++] = text;
+  }
   if (share_fd >= 0) {
     arguments[count++] = "--trace-fd";
     arguments[count++] = share.text();
     arguments[count++] = "--record";
     arguments[count++] = record;
   }
+  const char* environment[3] = {};
+  int variables = 0;
   static char no_color[8];
-  const char* environment[] = {GetEnvironment("NO_COLOR", no_color, sizeof no_color) ? "NO_COLOR=1" : nullptr, nullptr};
+  if (GetEnvironment("NO_COLOR", no_color, sizeof no_color)) environment[variables++] = "NO_COLOR=1";
+  static char tsan_options[4096] = "TSAN_OPTIONS=";
+  constexpr size_t kName = sizeof "TSAN_OPTIONS=" - 1;
+  if (GetEnvironment("TSAN_OPTIONS", tsan_options + kName, sizeof tsan_options - kName)) {
+    environment[variables++] = tsan_options;
+  }
 
   // As fork() does it, or debuggers take the child for a thread. The program has no children yet whose end it could miss; in the child of
   // a fork it may have, and the helper makes no signal.

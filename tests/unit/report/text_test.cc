@@ -5,6 +5,7 @@
 #include <string>
 
 #include "report/json.h"
+#include "tests/unit/report/reports.h"
 
 namespace redflag {
 namespace {
@@ -44,6 +45,52 @@ TEST(TextTest, OmittedAccessesAreCounted) {
   report.earlier_omitted = 4;
   EXPECT_NE(RenderText(report, Colour::kNo).find("and 4 more earlier accesses"), std::string::npos);
   EXPECT_EQ(ToJson(report)["earlier_omitted"], 4);
+}
+
+TEST(TextTest, TheJudgementIsShown) {
+  const std::string text = RenderText(FullReport(), Colour::kNo);
+  EXPECT_TRUE(
+      text.starts_with("DATA RACE on Cache::size+8 (8 bytes at 0x7f0000001000)\n"
+                       "  rank: high: precise detector; write\n"
+                       "  pattern: lock missing on one side\n"
+                       "  write of 8 bytes by thread T1\n"))
+      << text;
+  EXPECT_NE(text.find("  why: nothing orders them\n"
+                      "  suggestion: hold Cache::mu in main too\n"
+                      "  seen 3 more times\n"
+                      "  fingerprint: 0123abcd\n"
+                      "  in: /src/app/build/app (process 99), found by hb\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(TextTest, ShortStacksLeaveLibrariesOutAndSaySo) {
+  RaceReport report = Report();
+  report.access.stack = {
+      FrameAt("std::vector<int>::push_back(int)", "/usr/include/vector", 9),
+      FrameAt("Add(std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >)", "a.cc", 3),
+      FrameAt("std::invoke()", "/usr/include/functional", 5), FrameAt("main", "a.cc", 8)};
+  EXPECT_NE(
+      RenderText(report, Colour::kNo, Detail::kShort)
+          .find("    #0 std::vector<int>::push_back(int)  /usr/include/vector:9\n    #1 Add(std::string)  a.cc:3\n"
+                "    #3 main  a.cc:8\n    (1 frame not shown: --full)\n"),
+      std::string::npos)
+      << RenderText(report, Colour::kNo, Detail::kShort);
+  EXPECT_NE(RenderText(report, Colour::kNo, Detail::kFull).find("    #2 std::invoke()"), std::string::npos);
+}
+
+TEST(TextTest, ShortStacksLeaveOutTheMiddle) {
+  RaceReport report = Report();
+  report.access.stack.assign(100, FrameAt("f", "a.cc", 3));
+  const std::string text = RenderText(report, Colour::kNo, Detail::kShort);
+  EXPECT_NE(text.find("    #8 f  a.cc:3\n    #97 f  a.cc:3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("    (88 frames not shown: --full)\n"), std::string::npos) << text;
+}
+
+TEST(TextTest, AStackOfLibrariesOnlyIsShown) {
+  RaceReport report = Report();
+  report.access.stack.assign(2, FrameAt("std::f", "/usr/include/x", 3));
+  EXPECT_EQ(RenderText(report, Colour::kNo, Detail::kShort), RenderText(report, Colour::kNo));
 }
 
 TEST(ExplainRaceTest, SaysWhichLocksWereHeld) {

@@ -1,0 +1,78 @@
+#include "report/github.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace redflag {
+namespace {
+
+// A line feed or a percent sign would end the message or be taken for an escape; a comma or a colon, a property.
+std::string EscapeMessage(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '%':
+        escaped += "%25";
+        break;
+      case '\r':
+        escaped += "%0D";
+        break;
+      case '\n':
+        escaped += "%0A";
+        break;
+      default:
+        escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string EscapeProperty(std::string_view text) {
+  std::string escaped;
+  for (const char c : EscapeMessage(text)) {
+    if (c == ':') {
+      escaped += "%3A";
+    } else if (c == ',') {
+      escaped += "%2C";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string_view GithubLevel(const RaceReport& report) {
+  if (!report.judgement) return "warning";
+  switch (report.judgement->rank) {
+    case Judgement::Rank::kHigh:
+      return "error";
+    case Judgement::Rank::kMedium:
+      return "warning";
+    case Judgement::Rank::kLow:
+      break;
+  }
+  return "notice";
+}
+
+}  // namespace
+
+std::string RenderGithub(const RaceReport& report, const SourceRoot& root) {
+  std::string properties;
+  if (const Frame* frame = FrameThatMatters(report.access.stack); frame != nullptr && !frame->file.empty()) {
+    properties = fmt::format("file={},line={},", EscapeProperty(root.NameOf(frame->file)), frame->line);
+    if (frame->column != 0) properties += fmt::format("col={},", frame->column);
+  }
+  std::string message = SiteText(report.access);
+  for (const AccessSite& earlier : report.earlier) {
+    message += fmt::format("\nearlier {} at {}", SiteText(earlier), PlaceOf(earlier.stack, root));
+  }
+  if (!report.why.empty()) message += "\nwhy: " + report.why;
+  if (report.judgement && !report.judgement->pattern.empty()) message += "\npattern: " + report.judgement->pattern;
+  if (report.judgement && !report.judgement->suggestion.empty())
+    message += "\nsuggestion: " + report.judgement->suggestion;
+  return fmt::format("::{} {}title={}::{}\n", GithubLevel(report), properties,
+                     EscapeProperty("Data race on " + DescribeTarget(report)), EscapeMessage(message));
+}
+
+}  // namespace redflag

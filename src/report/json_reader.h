@@ -1,0 +1,16 @@
+// The way back from JSON (report/json.h) to a report. What it does not know it passes over, as fields are only ever added; what it knows
+// must be of the right type. Any JSON is a report or an error: nothing is assumed of who wrote it.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+
+#include "report/race_report.h"
+
+namespace redflag {
+
+// The report, or what is wrong with it and where: "access.stack[2].line: a number was expected".
+std::variant<RaceReport, std::string> FromJson(const nlohmann::json& json);
+
+}  // namespace redflag

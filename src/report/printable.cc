@@ -1,0 +1,67 @@
+#include "report/printable.h"
+
+#include <string>
+#include <vector>
+
+namespace redflag {
+namespace {
+
+void Clean(std::string& text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || c == '\x7f') c = '?';
+  }
+}
+
+void Clean(std::vector<std::string>& texts) {
+  for (std::string& text : texts) Clean(text);
+}
+
+void Clean(std::vector<Frame>& stack) {
+  for (Frame& frame : stack) {
+    Clean(frame.function);
+    Clean(frame.file);
+    Clean(frame.module);
+  }
+}
+
+void Clean(AccessSite& site) {
+  Clean(site.thread);
+  Clean(site.stack);
+  for (HeldLockInfo& lock : site.locks) {
+    Clean(lock.name);
+    Clean(lock.taken_at);
+  }
+}
+
+}  // namespace
+
+RaceReport Printable(RaceReport report) {
+  Clean(report.detector);
+  Clean(report.variable);
+  Clean(report.access);
+  for (AccessSite& site : report.earlier) Clean(site);
+  for (ThreadInfo& thread : report.threads) {
+    Clean(thread.name);
+    Clean(thread.title);
+    Clean(thread.creator);
+    Clean(thread.created_at);
+  }
+  Clean(report.why);
+  Clean(report.trace);
+  if (report.block) {
+    Clean(report.block->thread);
+    Clean(report.block->allocated_at);
+    Clean(report.block->module);
+  }
+  Clean(report.command);
+  Clean(report.notes);
+  Clean(report.fingerprint);
+  if (report.judgement) {
+    Clean(report.judgement->pattern);
+    Clean(report.judgement->suggestion);
+    Clean(report.judgement->reasons);
+  }
+  return report;
+}
+
+}  // namespace redflag

@@ -1,0 +1,229 @@
+#include "report/records.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "report/json_reader.h"
+
+namespace redflag {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr size_t kMaxLine = size_t{16} << 20;       // of one record; real ones have some thousand bytes
+constexpr size_t kMaxDocument = size_t{128} << 20;  // of a document that has many lines
+constexpr uint64_t kMaxSkipped = uint64_t{4} << 30;
+constexpr int kMaxDepth = 32;
+constexpr uint64_t kMaxComplaints = 5;  // of one file: where one line is damaged, many are
+
+// Lines of any length, of which only so much is kept as anybody can want.
+class Lines {
+ public:
+  enum class Status { kLine, kTooLong, kEnd, kGivenUp };
+
+  explicit Lines(std::istream& in) : in_(in) {}
+
+  Status Next(size_t limit) {
+    line_.clear();
+    is_cut_ = false;
+    uint64_t skipped = 0;
+    for (;;) {
+      if (at_ == filled_ && !Fill()) {
+        if (line_.empty()) return Status::kEnd;
+        is_cut_ = true;
+        break;
+      }
+      const std::string_view rest(buffer_ + at_, filled_ - at_);
+      const size_t end = rest.find('\n');
+      const size_t length = std::min(end, rest.size());
+      const size_t taken = std::min(length, limit - line_.size());
+      line_.append(rest.substr(0, taken));
+      skipped += length - taken;
+      at_ += length + (end == std::string_view::npos ? 0 : 1);
+      if (end != std::string_view::npos) break;
+      if (skipped > kMaxSkipped) return Status::kGivenUp;
+    }
+    ++number_;
+    return skipped == 0 ? Status::kLine : Status::kTooLong;
+  }
+
+  const std::string& line() const { return line_; }
+  uint64_t number() const { return number_; }
+  bool is_cut() const { return is_cut_; }  // the input ends, and the line does not
+
+ private:
+  bool Fill() {
+    in_.read(buffer_, sizeof buffer_);
+    at_ = 0;
+    filled_ = static_cast<size_t>(in_.gcount());
+    return filled_ != 0;
+  }
+
+  std::istream& in_;
+  char buffer_[65536];
+  size_t at_ = 0;
+  size_t filled_ = 0;
+  std::string line_;
+  uint64_t number_ = 0;
+  bool is_cut_ = false;
+};
+
+// Before it is parsed: what is nested too deeply costs memory out of proportion.
+bool IsTooDeep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') {
+        ++i;
+      } else if (c == '"') {
+        in_string = false;
+      }
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxDepth) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
+bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
+
+// What the pretty-printed document of `redflag analyze --json` begins with; a line of JSON goes on.
+bool OpensDocument(std::string_view line) {
+  const size_t first = line.find_first_not_of(" \t\r");
+  return first != std::string_view::npos && line[first] == '{' && IsBlank(line.substr(first + 1));
+}
+
+std::string KindOf(const Json& json) {
+  const auto kind = json.find("kind");
+  return kind != json.end() && kind->is_string() ? kind->get<std::string>() : "";
+}
+
+}  // namespace
+
+void Records::Read(std::istream& in, const std::string& name) {
+  left_out_ = 0;
+  Lines lines(in);
+  const auto where = [&] { return fmt::format("{}:{}", name, lines.number()); };
+  for (;;) {
+    const Lines::Status status = lines.Next(kMaxLine);
+    if (status == Lines::Status::kEnd) break;
+    if (status == Lines::Status::kGivenUp) {
+      Complain(fmt::format("{}:{}", name, lines.number() + 1), "a line without end; nothing after it was read");
+      break;
+    }
+    if (status == Lines::Status::kTooLong) {
+      Complain(where(), fmt::format("a line of more than {} MiB, which is no report", kMaxLine >> 20));
+    } else if (lines.number() == 1 && OpensDocument(lines.line())) {
+      const std::string begin = where();
+      std::string document = lines.line();
+      while (document.size() <= kMaxDocument && lines.Next(kMaxLine) == Lines::Status::kLine) {
+        document += '\n';
+        document += lines.line();
+      }
+      if (document.size() > kMaxDocument) {
+        Complain(begin, fmt::format("a document of more than {} MiB", kMaxDocument >> 20));
+        break;
+      }
+      AddText(document, begin, false);
+    } else if (!IsBlank(lines.line())) {
+      AddText(lines.line(), where(), lines.is_cut());
+    }
+  }
+  if (left_out_ > kMaxComplaints) {
+    complaints_.push_back(fmt::format("{}: {} more like that", name, left_out_ - kMaxComplaints));
+  }
+  if (in.bad()) complaints_.push_back(fmt::format("{}: cannot be read to its end", name));
+}
+
+void Records::AddText(const std::string& text, const std::string& where, bool is_cut) {
+  if (IsTooDeep(text)) return Complain(where, "nested too deeply for a report");
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_discarded()) return AddJson(json, where);
+  Complain(where, is_cut ? "the last line is cut off, as if the writer was stopped; the lines before it are good"
+                         : "this is not JSON");
+}
+
+void Records::AddJson(const Json& json, const std::string& where) {
+  if (!json.is_object()) return Complain(where, "an object was expected");
+  if (const auto results = json.find("results"); results != json.end()) return AddDocument(*results, where);
+  const std::string kind = KindOf(json);
+  if (kind == "summary") return AddSummary(json);
+  if (kind.empty()) return Complain(where, "neither a report nor a document of `redflag analyze --json`");
+  if (kind != "data-race") return;  // of a later version
+  auto read = FromJson(json);
+  if (const auto* error = std::get_if<std::string>(&read)) return Complain(where, *error);
+  Add(std::get<RaceReport>(std::move(read)));
+}
+
+void Records::AddDocument(const Json& results, const std::string& where) {
+  if (!results.is_array()) return Complain(where, "results: an array was expected");
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto races = results[i].is_object() ? results[i].find("races") : results[i].end();
+    if (races == results[i].end() || !races->is_array()) {
+      Complain(where, fmt::format("results[{}].races: an array was expected", i));
+      continue;
+    }
+    for (size_t j = 0; j < races->size(); ++j) {
+      auto read = FromJson((*races)[j]);
+      if (const auto* error = std::get_if<std::string>(&read)) {
+        Complain(where, fmt::format("results[{}].races[{}]: {}", i, j, *error));
+      } else {
+        Add(std::get<RaceReport>(std::move(read)));
+      }
+    }
+  }
+}
+
+// The last line of a process: what it found again after it had been reported.
+void Records::AddSummary(const Json& summary) {
+  const auto repeated = summary.find("repeated");
+  if (repeated == summary.end() || !repeated->is_object()) return;
+  for (const auto& [fingerprint, count] : repeated->items()) {
+    const auto found = by_fingerprint_.find(fingerprint);
+    if (found != by_fingerprint_.end() && count.is_number_unsigned()) {
+      reports_[found->second].repeated += count.get<uint64_t>();
+    }
+  }
+}
+
+void Records::Complain(const std::string& where, const std::string& what) {
+  if (++left_out_ <= kMaxComplaints) complaints_.push_back(fmt::format("{}: {}", where, what));
+}
+
+void Records::Add(RaceReport report) {
+  if (!report.fingerprint.empty()) {
+    const auto [found, is_new] = by_fingerprint_.try_emplace(report.fingerprint, reports_.size());
+    if (!is_new) {
+      reports_[found->second].repeated += 1 + report.repeated;
+      return;
+    }
+  }
+  reports_.push_back(std::move(report));
+}
+
+std::vector<RaceReport> Records::TakeRanked() {
+  std::vector<std::pair<Judgement::Rank, size_t>> order;
+  order.reserve(reports_.size());
+  for (size_t i = 0; i < reports_.size(); ++i) {
+    order.emplace_back(reports_[i].judgement ? reports_[i].judgement->rank : Judgement::Rank::kMedium, i);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<RaceReport> ranked;
+  ranked.reserve(reports_.size());
+  for (const auto& [rank, i] : order) ranked.push_back(std::move(reports_[i]));
+  reports_.clear();
+  by_fingerprint_.clear();
+  return ranked;
+}
+
+}  // namespace redflag

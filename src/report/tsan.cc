@@ -1,0 +1,172 @@
+#include "report/tsan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
+#include "report/frames.h"
+#include "report/printable.h"
+
+namespace redflag {
+namespace {
+
+constexpr std::string_view kRule = "==================\n";
+
+std::string Place(const Frame& frame) {
+  if (frame.file.empty()) return "<null>";
+  if (frame.column == 0) return fmt::format("{}:{}", frame.file, frame.line);
+  return fmt::format("{}:{}:{}", frame.file, frame.line, frame.column);
+}
+
+std::string_view FunctionOf(const Frame& frame) {
+  return frame.function.empty() ? "<null>" : std::string_view(frame.function);
+}
+
+std::string ModuleOf(const std::string& module, uint64_t offset) {
+  return fmt::format("{}+{:#x}", std::filesystem::path(module).filename().string(), offset);
+}
+
+std::string Pointer(Addr address) { return fmt::format("{:#014x}", Raw(address)); }
+
+class TsanRenderer {
+ public:
+  explicit TsanRenderer(const RaceReport& report) : report_(report) {}
+
+  std::string Render() {
+    text_ = kRule;
+    Line("WARNING: ThreadSanitizer: {} (pid={})", Kind(), report_.pid);
+    Site(report_.access, "");
+    for (const AccessSite& earlier : report_.earlier) Site(earlier, "Previous ");
+    if (report_.block) Location(*report_.block);
+    for (size_t i = 0; i < mutexes_.size(); ++i) {
+      Line("  Mutex M{} ({}) taken at:", i, mutexes_[i]->name);
+      Stack(mutexes_[i]->taken_at);
+    }
+    for (const ThreadInfo& thread : report_.threads) Thread(thread);
+    Summary();
+    text_ += kRule;
+    return std::move(text_);
+  }
+
+ private:
+  template <class... Args>
+  void Line(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += '\n';
+  }
+
+  std::string_view Kind() const {
+    const bool after_free = !report_.earlier.empty() && report_.earlier.front().origin == AccessOrigin::kFree;
+    if (report_.access.vptr && after_free) return "heap-use-after-free (virtual call vs free)";
+    if (report_.access.vptr) return "data race on vptr (ctor/dtor vs virtual call)";
+    return after_free ? "heap-use-after-free" : "data race";
+  }
+
+  // The main thread is "main" in programs and traces alike.
+  std::string ThreadOf(std::string_view name) const {
+    if (name == "main") return "main thread";
+    const auto info = std::find_if(report_.threads.begin(), report_.threads.end(),
+                                   [&](const ThreadInfo& thread) { return thread.name == name; });
+    if (info == report_.threads.end() || info->title.empty()) return fmt::format("thread {}", name);
+    return fmt::format("thread {} '{}'", name, info->title);
+  }
+
+  size_t NumberOf(const HeldLockInfo& lock) {
+    const auto found = std::find_if(mutexes_.begin(), mutexes_.end(),
+                                    [&](const HeldLockInfo* mutex) { return mutex->name == lock.name; });
+    if (found != mutexes_.end()) return static_cast<size_t>(found - mutexes_.begin());
+    mutexes_.push_back(&lock);
+    return mutexes_.size() - 1;
+  }
+
+  // Followed by a blank line, as every paragraph.
+  void Stack(const std::vector<Frame>& stack) {
+    if (stack.empty()) Line("    [failed to restore the stack]");
+    for (size_t i = 0; i < stack.size(); ++i) {
+      const Frame& frame = stack[i];
+      const std::string module =
+          frame.module.empty() ? fmt::format("{:#x}", frame.offset) : ModuleOf(frame.module, frame.offset);
+      Line("    #{} {} {} ({})", i, FunctionOf(frame), Place(frame), module);
+    }
+    text_ += '\n';
+  }
+
+  void Site(const AccessSite& site, std::string_view when) {
+    std::string what = IsWrite(site.kind) ? "write" : "read";
+    if (IsAtomic(site.kind)) what.insert(0, "atomic ");
+    if (when.empty()) what[0] = static_cast<char>(what[0] - 'a' + 'A');
+    std::string mutexes;
+    for (const HeldLockInfo& lock : site.locks) {
+      mutexes += mutexes.empty() ? " (mutexes: " : ", ";
+      mutexes += fmt::format("{} M{}", lock.mode == LockMode::kShared ? "read" : "write", NumberOf(lock));
+    }
+    if (!mutexes.empty()) mutexes += ')';
+    Line("  {}{} of size {} at {} by {}{}:", when, what, site.size, Pointer(site.addr), ThreadOf(site.thread), mutexes);
+    Stack(site.stack);
+  }
+
+  void Location(const RacyBlock& block) {
+    switch (block.place) {
+      case RacyBlock::Place::kHeap:
+        Line("  Location is heap block of size {} at {} allocated by {}:", block.size, Pointer(block.begin),
+             block.thread.empty() ? "an unknown thread" : ThreadOf(block.thread));
+        return Stack(block.allocated_at);
+      case RacyBlock::Place::kStack:
+        Line("  Location is stack of {}.\n", block.thread.empty() ? "an unknown thread" : ThreadOf(block.thread));
+        return;
+      case RacyBlock::Place::kThreadLocal:
+        Line("  Location is TLS of {}.\n", block.thread.empty() ? "an unknown thread" : ThreadOf(block.thread));
+        return;
+      case RacyBlock::Place::kGlobal:
+        Line("  Location is global '{}' of size {} at {} ({})\n",
+             report_.variable.empty() ? "<null>" : report_.variable, block.size, Pointer(block.begin),
+             ModuleOf(block.module, block.module_offset));
+        return;
+      case RacyBlock::Place::kMapped:
+        Line("  Location is mapped memory of size {} at {}\n", block.size, Pointer(block.begin));
+        return;
+    }
+  }
+
+  void Thread(const ThreadInfo& thread) {
+    if (thread.creator.empty()) return;
+    const std::string state = fmt::format(" (tid={}, {})", thread.os_id, thread.finished ? "finished" : "running");
+    const std::string title = thread.title.empty() ? "" : fmt::format(" '{}'", thread.title);
+    if (thread.created_at.empty()) {
+      Line("  Thread {}{}{} created by {}\n", thread.name, title, state, ThreadOf(thread.creator));
+      return;
+    }
+    Line("  Thread {}{}{} created by {} at:", thread.name, title, state, ThreadOf(thread.creator));
+    Stack(thread.created_at);
+  }
+
+  void Summary() {
+    const Frame* frame = FrameThatMatters(report_.access.stack);
+    if (frame == nullptr) return Line("SUMMARY: ThreadSanitizer: {}", Kind());
+    const std::string place = !frame->file.empty() || frame->module.empty()
+                                  ? Place(*frame)
+                                  : fmt::format("({})", ModuleOf(frame->module, frame->offset));
+    Line("SUMMARY: ThreadSanitizer: {} {} in {}", Kind(), place, FunctionOf(*frame));
+  }
+
+  const RaceReport& report_;
+  std::vector<const HeldLockInfo*> mutexes_;  // M0, M1, ...
+  std::string text_;
+};
+
+}  // namespace
+
+std::string RenderTsan(const RaceReport& report) {
+  const RaceReport printable = Printable(report);
+  return TsanRenderer(printable).Render();
+}
+
+std::string TsanSummary(uint64_t reports) {
+  return reports == 0 ? "" : fmt::format("ThreadSanitizer: reported {} warnings\n", reports);
+}
+
+}  // namespace redflag

@@ -1,0 +1,17 @@
+// A report as ThreadSanitizer prints it, for scripts and dashboards that read its reports. What they look for is there, word for word; what
+// ThreadSanitizer does not know is left out, and a mutex has the place where it was taken, not where it was made.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "report/race_report.h"
+
+namespace redflag {
+
+std::string RenderTsan(const RaceReport& report);
+
+// What it prints at the end of a program with so many reports; empty for none.
+std::string TsanSummary(uint64_t reports);
+
+}  // namespace redflag
