@@ -16,11 +16,11 @@ struct Rendering {
   std::string text;
   std::string json;
   std::string sarif;
-  bool github = false;  // to standard output, as where they are read from ...
-  bool editor = false;  // ... likewise
+  bool github = false;  // to standard output, where they are read from
+  bool editor = false;  // likewise
   bool full = false;
-  std::string compat;
-  std::string root;  // "": the current folder
+  std::string compat;  // "tsan", or ""
+  std::string root;    // "": the current folder
   std::string colour = "auto";
 
   // Is there anything to be made?

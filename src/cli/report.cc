@@ -1,8 +1,6 @@
 // redflag report: saved reports, in the form that somebody wants them in.
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -47,11 +45,9 @@ bool ReadFile(const std::string& path, Records& records) {
     return true;
   }
   std::error_code none;
-  if (std::filesystem::is_directory(path, none)) errno = EISDIR;
-  std::ifstream file;
-  if (!std::filesystem::is_directory(path, none)) file.open(path, std::ios::binary);
-  if (!file.is_open()) {
-    fmt::print(stderr, "redflag: cannot read {}: {}\n", path, std::strerror(errno));
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path, none)) {
+    fmt::print(stderr, "redflag: cannot read {}\n", path);
     return false;
   }
   records.Read(file, path);

@@ -7,6 +7,7 @@
 #include "report/printable.h"
 
 namespace redflag {
+
 std::string RenderEditor(const RaceReport& raw, const SourceRoot& root) {
   const RaceReport report = Printable(raw);
   std::string first = fmt::format("data race on {}: {}", DescribeTarget(report), SiteText(report.access));

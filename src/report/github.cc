@@ -7,7 +7,7 @@
 namespace redflag {
 namespace {
 
-// A line feed or a percent sign would end the message or be taken for an escape; a comma or a colon, a property.
+// A line feed would end the message, and a percent sign would be taken for an escape.
 std::string EscapeMessage(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -28,6 +28,7 @@ std::string EscapeMessage(std::string_view text) {
   return escaped;
 }
 
+// A comma or a colon would end the property.
 std::string EscapeProperty(std::string_view text) {
   std::string escaped;
   for (const char c : EscapeMessage(text)) {

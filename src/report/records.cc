@@ -18,7 +18,8 @@ constexpr size_t kMaxLine = size_t{16} << 20;       // of one record; real ones 
 constexpr size_t kMaxDocument = size_t{128} << 20;  // of a document that has many lines
 constexpr uint64_t kMaxSkipped = uint64_t{4} << 30;
 constexpr int kMaxDepth = 32;
-constexpr uint64_t kMaxComplaints = 5;  // of one file: where one line is damaged, many are
+constexpr uint64_t kMaxBad = 1'000'000;  // lines of one file: it is something else, and may have no end
+constexpr uint64_t kMaxComplaints = 5;   // of one file: where one line is damaged, many are
 
 // Lines of any length, of which only so much is kept as anybody can want.
 class Lines {
@@ -117,6 +118,10 @@ void Records::Read(std::istream& in, const std::string& name) {
   for (;;) {
     const Lines::Status status = lines.Next(kMaxLine);
     if (status == Lines::Status::kEnd) break;
+    if (left_out_ >= kMaxBad) {
+      complaints_.push_back(fmt::format("{}: hardly a file of reports; nothing after this was read", where()));
+      break;
+    }
     if (status == Lines::Status::kGivenUp) {
       Complain(fmt::format("{}:{}", name, lines.number() + 1), "a line without end; nothing after it was read");
       break;

@@ -41,7 +41,7 @@ class Help(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         for word in ("Examples", "Exit codes"):
             self.assertIn(word, result.stdout)
-        for command in ("c\\+\\+", "cc", "run", "analyze", "convert", "list", "doctor", "symbolize", "help"):
+        for command in ("c\\+\\+", "cc", "run", "analyze", "report", "convert", "list", "doctor", "symbolize", "help"):
             self.assertRegex(result.stdout, rf"(?m)^  {command} +\S+ \S+", "a line each")
 
     def test_each_command_has_help_with_examples_or_pointers(self):

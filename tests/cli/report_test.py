@@ -263,6 +263,12 @@ class BadInput(Base):
         self.assertIn("more like that", result.stderr)
         self.assertLess(len(result.stderr), 3000)
 
+    def test_input_without_end(self):
+        for device, message in (("/dev/zero", "a line without end"), ("/dev/urandom", "hardly a file of reports")):
+            result = run(REDFLAG, "report", device, timeout=300)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(message, result.stderr)
+
     def test_wrong_types_are_told_with_their_place(self):
         bad = json.loads(json.dumps(self.races[0]))
         bad["access"]["stack"][0]["line"] = "three"
