@@ -20,7 +20,6 @@ import tempfile
 import time
 import unittest
 import urllib.parse
-import urllib.request
 
 try:
     import jsonschema
@@ -32,7 +31,7 @@ REDFLAG = None
 ROOT = None
 CACHE = None
 
-PACKAGE = "@microsoft/jest-sarif/-/jest-sarif-1.0.0-beta.0.tgz"
+PACKAGE = "@microsoft/jest-sarif@1.0.0-beta.0"
 CHECKSUM = "A1fOhPd6Ic5iDk4F9YPw1qNB4XF+7+IviR7xl8r2F6QzQkx5cpY9LsGk2rExiFIEcBbjpVnSmwWGBukASkiQ9A=="
 MEMBER = "package/lib/schemas/sarif-2.1.0-rtm.5.json"
 
@@ -74,17 +73,16 @@ def run(*args, text=None, timeout=120, cwd=None, limited=True, **env):
 def sarif_schema():
     path = CACHE / pathlib.PurePosixPath(MEMBER).name
     if not path.exists():
-        registry = os.environ.get("npm_config_registry", "https://registry.npmjs.org").rstrip("/")
-        with urllib.request.urlopen(f"{registry}/{PACKAGE}", timeout=60) as answer:
-            archive = answer.read()
-        if base64.b64encode(hashlib.sha512(archive).digest()).decode() != CHECKSUM:
-            raise RuntimeError(f"{PACKAGE} is not what it was")
         CACHE.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=CACHE, delete=False) as copy:
-            copy.write(archive)
-        with tarfile.open(copy.name) as tar:
-            pathlib.Path(copy.name).write_bytes(tar.extractfile(MEMBER).read())
-        os.replace(copy.name, path)
+        with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+            subprocess.run(["npm", "pack", "--silent", PACKAGE], cwd=folder, check=True, timeout=120, stdout=subprocess.DEVNULL)
+            archive, = pathlib.Path(folder).glob("*.tgz")
+            if base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode() != CHECKSUM:
+                raise RuntimeError(f"{PACKAGE} is not what it was")
+            copy = archive.with_suffix(".json")
+            with tarfile.open(archive) as tar:
+                copy.write_bytes(tar.extractfile(MEMBER).read())
+            os.replace(copy, path)
     return json.loads(path.read_text())
 
 
