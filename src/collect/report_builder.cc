@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "report/fingerprint.h"
+#include "report/judgement.h"
+
 namespace redflag {
 namespace {
 
@@ -174,6 +177,8 @@ RaceReport ReportBuilder::Build(const RaceMessage& race) {
                                                        : fmt::format("race on {}", tag->second.object_type));
     break;
   }
+  report.fingerprint = FingerprintOf(report);
+  report.judgement = Judge(report, sources_);
   return report;
 }
 

@@ -13,6 +13,7 @@
 #include "collect/symbolizer.h"
 #include "collect/wire_reader.h"
 #include "report/race_report.h"
+#include "report/source.h"
 
 namespace redflag {
 
@@ -57,6 +58,7 @@ class ReportBuilder {
   std::map<uint32_t, TagMessage> tags_;
   Modules modules_;
   Symbolizer symbolizer_;
+  SourceFiles sources_;
 };
 
 // "main", "T1", ...: in order of creation.

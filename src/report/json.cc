@@ -88,6 +88,14 @@ Json BlockJson(const RacyBlock& block) {
   return json;
 }
 
+Json JudgementJson(const Judgement& judgement) {
+  Json json = {{"rank", RankName(judgement.rank)}};
+  if (!judgement.pattern.empty()) json["pattern"] = judgement.pattern;
+  if (!judgement.suggestion.empty()) json["suggestion"] = judgement.suggestion;
+  if (!judgement.reasons.empty()) json["reasons"] = judgement.reasons;
+  return json;
+}
+
 }  // namespace
 
 Json ToJson(const RaceReport& report) {
@@ -121,6 +129,9 @@ Json ToJson(const RaceReport& report) {
   }
   if (report.block) json["block"] = BlockJson(*report.block);
   if (!report.notes.empty()) json["notes"] = report.notes;
+  if (!report.fingerprint.empty()) json["fingerprint"] = report.fingerprint;
+  if (report.judgement) json["judgement"] = JudgementJson(*report.judgement);
+  if (report.repeated != 0) json["repeated"] = report.repeated;
   return json;
 }
 

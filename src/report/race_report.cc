@@ -65,6 +65,18 @@ std::string Describe(const AccessSite& site) {
   return "access";
 }
 
+const char* RankName(Judgement::Rank rank) {
+  switch (rank) {
+    case Judgement::Rank::kHigh:
+      return "high";
+    case Judgement::Rank::kMedium:
+      return "medium";
+    case Judgement::Rank::kLow:
+      return "low";
+  }
+  return "unknown";
+}
+
 std::string ExplainRace(const RaceReport& report) {
   if (report.earlier.empty()) return "";
   const AccessSite& earlier = report.earlier.front();

@@ -107,6 +107,9 @@ struct RaceReport {
 // Phrases that all renderers share: "atomic write", "transactional read", "free".
 std::string Describe(const AccessSite& site);
 
+// "high", "medium" or "low".
+const char* RankName(Judgement::Rank rank);
+
 // Why the accesses of the report race: only what was observed.
 std::string ExplainRace(const RaceReport& report);
 

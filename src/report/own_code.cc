@@ -1,0 +1,139 @@
+#include "report/own_code.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace redflag {
+namespace {
+
+constexpr std::array<std::string_view, 5> kSystemFolders = {"/usr/include/", "/usr/lib/", "/include/c++/", "/lib/gcc/",
+                                                            "/lib/llvm-"};
+constexpr std::array<std::string_view, 11> kSystemModules = {"libc.so",    "libc-",         "libstdc++",   "libc++",
+                                                             "libpthread", "ld-linux",      "libgcc_s.so", "libm.so.",
+                                                             "libtsan.so", "libredflag_rt", "[vdso"};
+constexpr std::array<std::string_view, 5> kSystemNames = {"std::", "__gnu_cxx::", "__cxxabiv1::", "operator new",
+                                                          "operator delete"};
+
+bool IsWordLetter(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
+
+// Behind the bracket that closes the one at `at`; the end if there is none. Of `<`: without those of operators and arrows.
+size_t Behind(std::string_view text, size_t at, char open, char close) {
+  int depth = 0;
+  for (; at < text.size(); ++at) {
+    if (text[at] == open) ++depth;
+    if (text[at] == close && (close != '>' || text[at - 1] != '-') && --depth == 0) return at + 1;
+  }
+  return text.size();
+}
+
+// Reads a name from front to back and keeps what is to stay.
+class Reducer {
+ public:
+  explicit Reducer(std::string_view text) : text_(text) {}
+
+  std::string Reduce() {
+    while (at_ < text_.size()) Step();
+    return Finish();
+  }
+
+ private:
+  bool Skip(std::string_view word) {
+    if (!text_.substr(at_).starts_with(word)) return false;
+    at_ += word.size();
+    return true;
+  }
+
+  void Step() {
+    const bool at_word = at_ == 0 || !IsWordLetter(text_[at_ - 1]);
+    if (Skip("(anonymous namespace)")) {
+      kept_ += "(anonymous)";
+    } else if (at_word && Skip("operator")) {
+      Operator();
+    } else if (text_[at_] == '(') {
+      at_ = Behind(text_, at_, '(', ')');
+    } else if (text_[at_] == '[') {  // [clone .cold], [abi:cxx11], [with T = int]
+      at_ = Behind(text_, at_, '[', ']');
+    } else if (text_[at_] == '{') {  // {lambda(int)#1}, {unnamed type#2}
+      kept_ += text_.substr(at_).starts_with("{lambda") ? "lambda" : "unnamed";
+      at_ = Behind(text_, at_, '{', '}');
+    } else if (text_[at_] == '<') {
+      if (text_.substr(at_).starts_with("<lambda")) kept_ += "lambda";
+      at_ = Behind(text_, at_, '<', '>');
+    } else if (Skip("$_") || Skip("'lambda")) {  // clang's
+      while (at_ < text_.size() && (IsWordLetter(text_[at_]) || text_[at_] == '\'')) ++at_;
+      kept_ += "lambda";
+    } else if (text_[at_] == '.' && at_ != 0) {  // f.constprop.0, f.part.1
+      while (at_ < text_.size() && (IsWordLetter(text_[at_]) || text_[at_] == '.')) ++at_;
+    } else {
+      kept_ += text_[at_++];
+    }
+  }
+
+  void Operator() {
+    kept_ += "operator";
+    if (Skip("()")) {
+      kept_ += "()";
+    } else if (Skip(" new") || Skip(" delete")) {
+      kept_ += text_[at_ - 1] == 'w' ? "-new" : "-delete";
+    } else if (at_ < text_.size() && text_[at_] == ' ') {  // a conversion: the type is its name
+      kept_ += "-conversion";
+      at_ = std::min(text_.find('(', at_), text_.size());
+    } else {
+      while (at_ < text_.size() && text_.find_first_of("<>=!+-*/%&|^~[],", at_) == at_) kept_ += text_[at_++];
+    }
+  }
+
+  // Without what stands before the name (the type that a template answers) and behind it (const).
+  std::string Finish() {
+    for (const std::string_view word : {" const", " volatile", " &&", " &", " noexcept"}) {
+      if (const size_t found = kept_.find(word); found != std::string::npos && found != 0) kept_.resize(found);
+    }
+    while (!kept_.empty() && kept_.back() == ' ') kept_.pop_back();
+    if (const size_t space = kept_.rfind(' '); space != std::string::npos) kept_.erase(0, space + 1);
+    kept_.erase(0, std::min(kept_.find_first_not_of("*&"), kept_.size()));
+    for (const std::string_view noise : {"__cxx11::", "__1::", "lambda::", "unnamed::"}) {
+      for (size_t found = kept_.find(noise); found != std::string::npos; found = kept_.find(noise, found)) {
+        kept_.erase(found, noise.size());
+      }
+    }
+    constexpr std::string_view kCall = "operator()";
+    if (kept_.ends_with(kCall)) kept_.replace(kept_.size() - kCall.size(), kCall.size(), "lambda");
+    return std::move(kept_);
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  std::string kept_;
+};
+
+}  // namespace
+
+std::string PlainName(std::string_view function) { return Reducer(function).Reduce(); }
+
+std::string_view LastPart(std::string_view plain_name) {
+  const size_t colon = plain_name.rfind(':');
+  return colon == std::string_view::npos ? plain_name : plain_name.substr(colon + 1);
+}
+
+bool IsOwnCode(const Frame& frame) {
+  // The name may follow the type that a template answers: `void std::f<int>()`.
+  const std::string name = PlainName(frame.function);
+  const auto starts = [&](std::string_view word) { return name.starts_with(word) || frame.function.starts_with(word); };
+  if (std::any_of(kSystemNames.begin(), kSystemNames.end(), starts)) return false;
+  if (!frame.file.empty()) {
+    return std::none_of(kSystemFolders.begin(), kSystemFolders.end(),
+                        [&](std::string_view folder) { return frame.file.find(folder) != std::string::npos; });
+  }
+  const std::string_view module = std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
+  return !module.empty() && std::none_of(kSystemModules.begin(), kSystemModules.end(),
+                                         [&](std::string_view prefix) { return module.starts_with(prefix); });
+}
+
+const Frame* InnermostOwn(const std::vector<Frame>& stack) {
+  if (stack.empty()) return nullptr;
+  const auto found = std::find_if(stack.begin(), stack.end(), IsOwnCode);
+  return found == stack.end() ? &stack.front() : &*found;
+}
+
+}  // namespace redflag

@@ -1,0 +1,26 @@
+#include "report/source.h"
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace redflag {
+
+const std::vector<std::string>& SourceFiles::Lines(const std::string& file) {
+  static const std::vector<std::string> none;
+  if (const auto found = files_.find(file); found != files_.end()) return found->second;
+  if (file.empty() || files_.size() == kMaxFiles) return none;
+  std::vector<std::string>& lines = files_[file];
+  std::error_code error;
+  // A device or a pipe of that name would be read for ever.
+  if (!std::filesystem::is_regular_file(file, error) || std::filesystem::file_size(file, error) > kMaxBytes)
+    return lines;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace redflag
