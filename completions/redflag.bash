@@ -14,7 +14,7 @@ _redflag_words() {
 
 _redflag() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' at i
-  local commands='c++ cc run record analyze merge convert list doctor symbolize help'
+  local commands='c++ cc run record analyze merge convert list doctor symbolize suppress help'
   COMPREPLY=()
 
   # `--color=auto` arrives as three words.
@@ -36,7 +36,7 @@ _redflag() {
     help) _redflag_words "$commands -h --help --help-all"; return ;;
     list) _redflag_words '-h --help --help-all'; return ;;
     symbolize) _redflag_words '--exact -h --help --help-all'; return ;;
-    run | record | analyze | merge | convert | doctor) ;;
+    run | record | analyze | merge | convert | doctor | suppress) ;;
     *) return ;;  # c++ and cc: the compiler's options, unknown here; bash offers files
   esac
 
@@ -44,7 +44,7 @@ _redflag() {
   if [[ $command == run || $command == record ]]; then
     for ((i = at + 1; i < COMP_CWORD; i++)); do
       case ${COMP_WORDS[i]} in
-        -d | --detector | -o | --output | --json | --record | --exit-code) ((i++)) ;;
+        -d | --detector | -o | --output | --json | --record | --suppressions | --exit-code) ((i++)) ;;
         --) ;;
         -*) ;;
         *) return ;;
@@ -62,19 +62,26 @@ _redflag() {
       _redflag_words '--json --color -h --help --help-all'
       return
       ;;
+    suppress)
+      case $prev in
+        --in | --file | --until | --why) return ;;
+      esac
+      if [[ $cur == -* ]]; then _redflag_words '--in --file --until --why -h --help --help-all'; fi
+      return
+      ;;
     convert)
       if [[ $cur == -* ]]; then _redflag_words '--to --partial -h --help --help-all'; fi
       return
       ;;
     run | record)
       case $prev in
-        -o | --output | --json | --record) return ;;
+        -o | --output | --json | --record | --suppressions) return ;;
         --exit-code) return ;;
       esac
       if [[ $cur == -* && $command == record ]]; then
         _redflag_words '-d --detector -o --output -h --help --help-all'
       elif [[ $cur == -* ]]; then
-        _redflag_words '-d --detector -o --output --json --record --exit-code -h --help --help-all'
+        _redflag_words '-d --detector -o --output --json --suppressions --record --exit-code -h --help --help-all'
       elif [[ $cur != */* ]]; then
         compopt -o filenames 2>/dev/null
         mapfile -t COMPREPLY < <(compgen -c -- "$cur"; compgen -f -- "$cur")

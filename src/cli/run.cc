@@ -31,6 +31,7 @@ struct Options {
   std::string detector = "hb";
   std::string output;
   std::string json;
+  std::vector<std::string> suppressions;
   std::string record;  // empty: nothing is kept
   int exit_code = kRaces;
   bool says_recorded = false;
@@ -136,6 +137,9 @@ int RunProgram(const Options& options) {
     if (!options.output.empty()) setenv("REDFLAG_OUTPUT", std::filesystem::absolute(options.output).c_str(), 1);
     if (!options.json.empty()) setenv("REDFLAG_JSON", std::filesystem::absolute(options.json).c_str(), 1);
     if (!options.record.empty()) setenv("REDFLAG_RECORD", std::filesystem::absolute(options.record).c_str(), 1);
+    for (const std::string& file : options.suppressions) {
+      AddToList("REDFLAG_OPTIONS", fmt::format("suppressions={}", std::filesystem::absolute(file).string()), ":");
+    }
     if (options.exit_code != kRaces) AddToList("REDFLAG_OPTIONS", fmt::format("exitcode={}", options.exit_code), ":");
     std::vector<char*> argv;
     argv.reserve(options.command.size() + 1);
@@ -183,6 +187,17 @@ Run AddRun(CLI::App& app) {
   command->add_option("-d,--detector", options->detector, "Which detector (`redflag list`)")->capture_default_str();
   command->add_option("-o,--output", options->output, "Write reports to this file, not to standard error");
   command->add_option("--json", options->json, "Append each report as a line of JSON to this file");
+  command
+      ->add_option("--suppressions", options->suppressions,
+                   "Rules for races that are not to be reported; may be given again")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all()
+      ->check(CLI::ExistingFile)
+      ->check([](const std::string& path) {
+        const bool is_good = path.find_first_of(":;, \t\n") == std::string::npos;
+        return is_good ? std::string() : "a name with a colon, semicolon, comma or space cannot be handed on: " + path;
+      });
   command
       ->add_option("--record", options->record,
                    "Also write down all that happens, for `redflag analyze`; costs time and disk")

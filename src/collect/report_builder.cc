@@ -201,4 +201,16 @@ std::string ReportBuilder::KeyOf(const RaceMessage& race) {
   return key;
 }
 
+std::vector<std::vector<std::string>> ReportBuilder::ModulesOf(const RaceMessage& race) const {
+  std::vector<std::vector<std::string>> modules;
+  for (const RawAccess& access : race.accesses) {
+    std::vector<std::string>& stack = modules.emplace_back();
+    for (const uint64_t address : access.stack.frames) {
+      const LoadedModule* module = modules_.FindCode(address - 1);
+      stack.push_back(module == nullptr ? "" : module->path);
+    }
+  }
+  return modules;
+}
+
 }  // namespace redflag

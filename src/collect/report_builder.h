@@ -34,6 +34,9 @@ class ReportBuilder {
   // which thread was first, and where in memory the variable was.
   std::string KeyOf(const RaceMessage& race);
 
+  // The files that hold the code of its accesses: for each access, the innermost frame first. Reads none of them.
+  std::vector<std::vector<std::string>> ModulesOf(const RaceMessage& race) const;
+
   const ProcessMessage& process() const { return process_; }
 
  private:

@@ -45,7 +45,7 @@ void WeighClaim(const RaceReport& report, Scale& scale) {
     case Claim::kUnordered:
       return scale.Add(kSmall, "the detector is precise: nothing in this run orders the accesses");
     case Claim::kUnorderedButByLocks:
-      return scale.Add(0, "only locks ordered the accesses in this run");
+      return scale.Add(-kSmall, "only locks may have ordered the accesses in this run");
     case Claim::kUnprotected:
       return scale.Add(-kApproximate, "the detector is approximate: something it does not know may order the accesses");
   }

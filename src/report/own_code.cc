@@ -47,7 +47,9 @@ class Reducer {
   void Step() {
     const bool at_word = at_ == 0 || !IsWordLetter(text_[at_ - 1]);
     if (Skip("(anonymous namespace)")) {
-      kept_ += "(anonymous)";
+      kept_ += "{anonymous}";
+    } else if (Skip("(anonymous)")) {  // a class without a name
+      kept_ += "unnamed";
     } else if (at_word && Skip("operator")) {
       Operator();
     } else if (text_[at_] == '(') {
@@ -121,13 +123,12 @@ bool IsOwnCode(const Frame& frame) {
   const std::string name = PlainName(frame.function);
   const auto starts = [&](std::string_view word) { return name.starts_with(word) || frame.function.starts_with(word); };
   if (std::any_of(kSystemNames.begin(), kSystemNames.end(), starts)) return false;
-  if (!frame.file.empty()) {
-    return std::none_of(kSystemFolders.begin(), kSystemFolders.end(),
-                        [&](std::string_view folder) { return frame.file.find(folder) != std::string::npos; });
-  }
   const std::string_view module = std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
-  return !module.empty() && std::none_of(kSystemModules.begin(), kSystemModules.end(),
-                                         [&](std::string_view prefix) { return module.starts_with(prefix); });
+  const auto is_in = [&](std::string_view prefix) { return module.starts_with(prefix); };
+  if (std::any_of(kSystemModules.begin(), kSystemModules.end(), is_in)) return false;
+  const auto is_below = [&](std::string_view folder) { return frame.file.find(folder) != std::string::npos; };
+  if (std::any_of(kSystemFolders.begin(), kSystemFolders.end(), is_below)) return false;
+  return !frame.file.empty() || !module.empty();
 }
 
 const Frame* InnermostOwn(const std::vector<Frame>& stack) {

@@ -72,8 +72,10 @@ class Emitter {
   void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                  uint64_t addr, uint64_t bytes, bool is_reporting);
   void AddStack(Runtime& runtime, ContextId context);
-  bool IsNew(uint64_t key);
+  bool IsNew(uint64_t key, uint32_t& place);
   bool IsKnown(uint64_t key, uint32_t& place) const;
+  void CountRepeat(uint32_t place);
+  void PutRepeats();
   static void TakeApart(const ContextTree& tree, RaceRecord& record);
 
   // Counts shared with `redflag run` (cli/run.cc).
@@ -94,6 +96,11 @@ class Emitter {
   uint64_t duplicates_ = 0;
   static constexpr uint32_t kKeys = 1u << 16;
   uint64_t keys_[kKeys] = {};  // pairs of places that were told, as a hash set; 0: free
+  struct Told {
+    uint32_t sequence;  // as which it was told
+    uint32_t repeats;
+  };
+  Told told_[kKeys] = {};  // of each key
   uint32_t key_count_ = 0;
   uint8_t told_threads_[1u << 16] = {};  // by thread id; later ones are told again and again
   Message message_;
@@ -171,6 +178,7 @@ void Emitter::Restart(const Flags& flags, bool at_once) {
     for (uint8_t& told : told_threads_) told = 0;
     sequence_ = duplicates_ = 0;
     for (uint64_t& key : keys_) key = 0;
+    for (Told& told : told_) told = {};
     key_count_ = 0;
   }
   if (at_once) StartDeferred();
@@ -198,13 +206,13 @@ void Emitter::PutSuppressions(const Flags& flags) {
     part[length] = '\0';
     text += length;
     message_.Begin(wire::MessageType::kSuppressions);
-    message_.Add(wire::Suppressions{.is_file = 0, .reserved = 0});
+    message_.Add(wire::Suppressions{.is_file = 0, .wants_usage = 0});
     message_.AddText(part);
     Put(message_);
   }
-  if (flags.suppressions.text[0] == '\0') return;
+  if (flags.suppressions.text[0] == '\0' && !flags.print_suppressions) return;
   message_.Begin(wire::MessageType::kSuppressions);
-  message_.Add(wire::Suppressions{.is_file = 1, .reserved = 0});
+  message_.Add(wire::Suppressions{.is_file = 1, .wants_usage = flags.print_suppressions ? 1u : 0u});
   message_.AddText(flags.suppressions.text);
   Put(message_);
 }
@@ -314,6 +322,17 @@ void Emitter::Counters(Runtime& runtime) {
                               .slots = runtime.slot_count(),
                               .flushes = runtime.flushes()});
   Put(message_);
+  PutRepeats();
+}
+
+void Emitter::PutRepeats() {
+  for (const Told& told : told_) {
+    const uint32_t repeats = __atomic_load_n(&told.repeats, __ATOMIC_RELAXED);
+    if (repeats == 0 || told.sequence == 0) continue;
+    message_.Begin(wire::MessageType::kRepeats);
+    message_.Add(wire::Repeats{.sequence = told.sequence, .count = repeats});
+    Put(message_);
+  }
 }
 
 void Emitter::ModulesGone(uint64_t begin, uint64_t bytes) {
@@ -392,16 +411,21 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
 }
 
 // A set of keys that never forgets; when it is nearly full, everything is old news.
-bool Emitter::IsNew(uint64_t key) {
-  uint32_t place;
+bool Emitter::IsNew(uint64_t key, uint32_t& place) {
   if (IsKnown(key, place)) return false;
   __atomic_store_n(&keys_[place], key, __ATOMIC_RELEASE);
   __atomic_store_n(&key_count_, key_count_ + 1, __ATOMIC_RELEASE);
   return true;
 }
 
+void Emitter::CountRepeat(uint32_t place) {
+  __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
+  if (place < kKeys) __atomic_fetch_add(&told_[place].repeats, 1, __ATOMIC_RELAXED);
+}
+
 // Without the lock "yes" is certain; otherwise `place` is where it would be.
 bool Emitter::IsKnown(uint64_t key, uint32_t& place) const {
+  place = kKeys;
   if (__atomic_load_n(&key_count_, __ATOMIC_ACQUIRE) > kKeys / 4 * 3) return true;
   for (place = HashKey(key) % kKeys;; place = (place + 1) % kKeys) {
     const uint64_t there = __atomic_load_n(&keys_[place], __ATOMIC_ACQUIRE);
@@ -433,16 +457,16 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   const uint64_t key = (HashKey(mine + theirs) ^ (mine * theirs)) | 1;
   uint32_t place;
   if (IsKnown(key, place)) {  // most are, and need not wait for one another
-    __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
+    CountRepeat(place);
     return false;
   }
   ScopedLock guard(lock_);
-  if (!IsNew(key)) {
-    __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
+  if (!IsNew(key, place)) {
+    CountRepeat(place);
     return false;
   }
   StartIfDeferred();
-  ++sequence_;
+  told_[place].sequence = static_cast<uint32_t>(++sequence_);
   if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
   if (!has_helper_ || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
     PrintBriefly(runtime.contexts(), record, addr);
@@ -455,13 +479,15 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   const uint64_t first = Raw(record.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(record.bytes) | 0x100));
   BlockInfo block = {};
   const bool has_block = runtime.FindBlock(first, block);
+  Tid owner = kNoThread;
+  const bool is_stack = !has_block && runtime.FindStack(first, owner);
   message_.Begin(wire::MessageType::kRace);
   message_.Add(wire::Race{.sequence = sequence_,
                           .address = first,
                           .bytes = static_cast<uint32_t>(__builtin_popcount(Raw(record.bytes))),
                           .access_count = record.earlier_count + 1,
                           .accesses_found = record.earlier_total + 1,
-                          .has_block = has_block ? 1u : 0u});
+                          .has_block = has_block || is_stack ? 1u : 0u});
   if (has_block) {
     message_.Add(wire::Block{.begin = block.begin,
                              .bytes = block.bytes,
@@ -470,6 +496,10 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
                              .freed = 0,
                              .has_stack = 1});
     AddStack(runtime, block.context);
+  }
+  if (is_stack) {
+    message_.Add(wire::Block{
+        .begin = 0, .bytes = 0, .thread = Raw(owner), .place = wire::Place::kStack, .freed = 0, .has_stack = 0});
   }
   AddAccess(runtime, t, record, record.access, addr, bytes, true);
   for (uint32_t i = 0; i < record.earlier_count; ++i) {

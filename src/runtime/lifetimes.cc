@@ -3,7 +3,9 @@
 //
 // Called by the thread that allocates, frees, maps or unmaps, inside the runtime.
 #include "events/event.h"
+#include "events/wire.h"
 #include "runtime/benign.h"
+#include "runtime/environment.h"
 #include "runtime/runtime.h"
 
 namespace redflag::rt {
@@ -164,6 +166,32 @@ bool Runtime::FindBlock(uint64_t addr, BlockInfo& found) {
   found = blocks_[index];
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(place, __ATOMIC_RELAXED) == index && addr - found.begin < found.bytes;
+}
+
+// Below a stack is a page that nobody may use: what is in one mapping with a frame of a thread, and farther in, is on its stack. Farther
+// out are thread-local variables, and perhaps memory that was mapped next to it; only the first thread has a mapping of its own.
+bool Runtime::FindStack(uint64_t addr, Tid& owner) {
+  struct Mapping {
+    uint64_t addr, begin, end;
+  } mapping = {.addr = addr, .begin = 0, .end = 0};
+  ForEachWritableMapping(
+      [](uint64_t begin, uint64_t end, void* data) {
+        auto& wanted = *static_cast<Mapping*>(data);
+        if (wanted.addr >= begin && wanted.addr < end) wanted = {.addr = wanted.addr, .begin = begin, .end = end};
+      },
+      &mapping);
+  constexpr uint32_t kLookedAt = 1u << 12;
+  const uint32_t count = thread_count();
+  owner = kNoThread;
+  for (uint32_t i = 0; i < count && i < kLookedAt; ++i) {
+    const uint32_t tid = i + 1 == kLookedAt ? 0 : count - 1 - i;  // the newest first: stacks are used again
+    const ThreadInfo& info = infos_[tid];
+    if (info.stack < mapping.begin || info.stack >= mapping.end || (tid != 0 && addr > info.stack)) continue;
+    const bool is_live = (info.flags & wire::kFinished) == 0;
+    if (is_live || owner == kNoThread) owner = Tid{tid};
+    if (is_live) break;
+  }
+  return owner != kNoThread;
 }
 
 }  // namespace redflag::rt

@@ -173,7 +173,9 @@ void Runtime::Begin(Thread* thread) {
                 .owner = local.owner,
                 .planes = thread->planes()};
   if (local.regions == nullptr) regions_.Join();
-  infos_[Raw(thread->state.tid)].os_id = OsThreadId();
+  ThreadInfo& info = infos_[Raw(thread->state.tid)];
+  info.os_id = OsThreadId();
+  if (!thread->is_fiber) info.stack = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (thread->era != era_) Restart(*thread);
   Retag(*thread);
   Gate::Register(*thread);

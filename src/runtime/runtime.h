@@ -34,6 +34,7 @@ struct ThreadInfo {
   uint32_t os_id = 0;
   uint32_t flags = 0;  // wire::kFinished, wire::kDetached
   char name[16] = {};
+  uint64_t stack = 0;  // an address on its stack, farther out than the program's own frames; 0: not known
 };
 
 // A block of the heap.
@@ -177,6 +178,8 @@ class Runtime {
   void Unmapped(Thread& t, uint64_t addr, uint64_t bytes);
   void BeginAnew(Thread& t, uint64_t addr, uint64_t bytes);  // the accesses to it are forgotten, nothing else
   bool FindBlock(uint64_t addr, BlockInfo& found);
+  // Whose stack the address is on. Reads the system's list of mappings: for reports only.
+  bool FindStack(uint64_t addr, Tid& owner);
 
   // ---- Threads ----
   Thread* NewThread(Thread* creator, uint64_t place, bool detached);

@@ -19,7 +19,7 @@ TEST(PlainNameTest, ParametersTemplateArgumentsAndReturnTypesGo) {
   EXPECT_EQ(PlainName("void outer::inner::Box<int>::Put<double>(double) const"), "outer::inner::Box::Put");
   EXPECT_EQ(PlainName("Map<int, A<B> >::Find(void (*)(int)) const &"), "Map::Find");
   EXPECT_EQ(PlainName("Base::~Base()"), "Base::~Base");
-  EXPECT_EQ(PlainName("(anonymous namespace)::f(int)"), "(anonymous)::f");
+  EXPECT_EQ(PlainName("(anonymous namespace)::f(int)"), "{anonymous}::f");
   EXPECT_EQ(PlainName(""), "");
 }
 
@@ -36,6 +36,7 @@ TEST(PlainNameTest, LambdasHaveNoNumbers) {
   EXPECT_EQ(PlainName("main::$_0::operator()() const"), "main::lambda");
   EXPECT_EQ(PlainName("main::'lambda'(int)::operator()(int) const"), "main::lambda");
   EXPECT_EQ(PlainName("main::<lambda(int)>::operator()"), "main::lambda");
+  EXPECT_EQ(PlainName("main::(anonymous)::operator()"), "main::lambda");
 }
 
 TEST(PlainNameTest, OperatorsKeepTheirSigns) {
@@ -58,6 +59,7 @@ TEST(OwnCodeTest, TheStandardLibraryLibcAndTheRuntimeAreNot) {
   EXPECT_FALSE(IsOwnCode(At("void std::__invoke_impl<void, F>(F&&)", "")));
   EXPECT_FALSE(IsOwnCode(At("start_thread", "", "/lib/x86_64-linux-gnu/libc.so.6")));
   EXPECT_FALSE(IsOwnCode(At("operator delete(void*)", "", "/opt/redflag/libredflag_rt.so")));
+  EXPECT_FALSE(IsOwnCode(At("__libc_start_call_main", "../sysdeps/start.h", "/lib/x86_64-linux-gnu/libc.so.6")));
   EXPECT_FALSE(IsOwnCode(Frame{}));
 }
 
