@@ -16,6 +16,11 @@ Comments of a program:
                                   before it. Several: any of them. A lambda is called lambda; Down*5 is five calls.
   // NORACE                       nothing may be reported
   // DETECTORS: hb hybrid         the detectors to run it with, if not hb alone: each has to report what is marked
+  // PATTERN(name): lost update   what the report says of this race: its pattern, ...
+  // RANK(name): high             ... its rank, if the detector is hb ...
+  // VARIABLE(name): counter      ... and the variable
+  // REPORTS: 20                  how many reports there are
+  // REPEATED: 999                how often each race was found again, at least
   // BY(name): hybrid             of the marked ones, those that report this race; the others are silent about it
   // STD: c++20                   if not c++17 (C: c11)
   // FLAGS: -pthread              more flags for the compiler; {here} is this folder
@@ -64,7 +69,8 @@ serial = itertools.count()  # of runs: their reports have different names
 MARK = re.compile(r"\bRACE\((\w+)\)")
 CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
 BY = re.compile(r"^// BY\((\w+)\): *(.*)$")
-DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|STATUS): *(.*)$")
+JUDGED = re.compile(r"^// (PATTERN|RANK|VARIABLE)\((\w+)\): *(.*)$")
+DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|STATUS|REPORTS|REPEATED): *(.*)$")
 
 
 @dataclasses.dataclass
@@ -75,6 +81,7 @@ class Program:
     marks: dict = dataclasses.field(default_factory=dict)   # race -> ["file:line"]
     chains: dict = dataclasses.field(default_factory=dict)  # (race, "file:line") -> [(function, ...)]
     reporters: dict = dataclasses.field(default_factory=dict)  # race -> [detector], if not all
+    judged: dict = dataclasses.field(default_factory=dict)  # race -> {"PATTERN": ..., "RANK": ..., "VARIABLE": ...}
     directives: dict = dataclasses.field(default_factory=dict)
     mistakes: list = dataclasses.field(default_factory=list)
 
@@ -115,6 +122,8 @@ def read_marks(program, path):
         if not code.strip():
             if match := DIRECTIVE.match(line):
                 program.directives.setdefault(match[1], []).append(match[2])
+            if match := JUDGED.match(line):
+                program.judged.setdefault(match[2], {})[match[1]] = match[3]
             if match := BY.match(line):
                 program.reporters[match[1]] = match[2].split()
             if comment.strip() == "NORACE":
@@ -136,6 +145,7 @@ def read_program(path):
     for race, places in program.marks.items():
         if len(places) > 2:
             program.mistakes.append(f"RACE({race}) is on {len(places)} lines: name each pair")
+    program.mistakes += [f"{'/'.join(words)} of {race} without its mark" for race, words in program.judged.items() if race not in program.marks]
     program.mistakes += [f"BY({race}) without its mark" for race in program.reporters if race not in program.marks]
     program.mistakes += [f"no CHAIN({race}) for {place}" for (race, place), chains in program.chains.items() if not chains]
     return program
@@ -190,6 +200,13 @@ def compare(program, detector, status, report_path, output, records):
         wrong.append("the program did not end in good order")
         wrong += [f"  {line}" for line in output.splitlines() if "redflag:" in line][-3:]
     wrong += compare_reports(program, expected, reports)
+    wrong += compare_judgements(program, expected, reports)
+    if (count := program.values("REPORTS")) and len(reports) != int(count[0]):
+        wrong.append(f"{len(reports)} reports, expected {count[0]}")
+    repeated = {fingerprint: count for summary in summaries for fingerprint, count in summary["repeated"].items()}
+    for least in map(int, program.values("REPEATED")):
+        wrong += [f"{report['fingerprint']} was found again {repeated.get(report['fingerprint'], 0)} times, expected {least}"
+                  for report in reports if repeated.get(report["fingerprint"], 0) < least]
     return list(dict.fromkeys(wrong))
 
 
@@ -219,6 +236,21 @@ def compare_reports(program, expected, reports):
                     wrong.append(f"RACE({race}) {side.place}: expected the chain {' or '.join(map(' < '.join, wanted))}")
                     wrong.append(f"  came {' < '.join(side.chain)}{' (truncated)' if side.truncated else ''}")
                     wrong.append(f"  from {side}")
+    return wrong
+
+
+def compare_judgements(program, expected, reports):
+    """What the reports say of the races whose PATTERN, RANK or VARIABLE is given; a report is of the race that its first two sides are."""
+    wrong = []
+    files = {source.name for source in program.sources} | {"invisible.h"}
+    for report in [report for report in reports if report["earlier"]]:
+        places = tuple(sorted(Side(access, files).place for access in (report["access"], report["earlier"][0])))
+        judgement = report.get("judgement", {})
+        said = {"PATTERN": judgement.get("pattern", ""), "VARIABLE": report["variable"],
+                "RANK": judgement.get("rank") if report["detector"] == "hb" else None}
+        for race in [race for race, wanted in expected.items() if wanted == places]:
+            wrong += [f"{word}({race}): expected {wanted}, came {said[word]}"
+                      for word, wanted in program.judged.get(race, {}).items() if said[word] not in (wanted, None)]
     return wrong
 
 

@@ -1,4 +1,6 @@
 // A local variable of main whose address another thread has.
+// PATTERN(local): stack object shared
+// RANK(local): medium
 #include <pthread.h>
 
 #include "invisible.h"
