@@ -175,7 +175,8 @@ void Runtime::Begin(Thread* thread) {
   if (local.regions == nullptr) regions_.Join();
   ThreadInfo& info = infos_[Raw(thread->state.tid)];
   info.os_id = OsThreadId();
-  if (!thread->is_fiber) info.stack = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  // Once: a thread may come back from a fiber, and is still on that one's stack here.
+  if (info.stack == 0 && !thread->is_fiber) info.stack = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (thread->era != era_) Restart(*thread);
   Retag(*thread);
   Gate::Register(*thread);

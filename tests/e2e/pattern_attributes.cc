@@ -13,10 +13,12 @@ struct Attributes {
   int flags = 0;
 
   NOINLINE void ComputeA(bool a) {
-    flags |= a ? 0x03 : 0x01;  // RACE(check) RACE(update) CHAIN(check): ComputeA < Worker CHAIN(update): ComputeA < Worker
+    // CHAIN(check): ComputeA < Worker
+    // CHAIN(update): ComputeA < Worker
+    flags |= a ? 0x03 : 0x01;  // RACE(check) RACE(update)
   }
-  NOINLINE bool KnowsB() {
-    return (flags & 0x10) != 0;  // RACE(check) CHAIN(check): KnowsB < main
+  NOINLINE void CheckB() {
+    if ((flags & 0x10) == 0) USE(this);  // RACE(check) CHAIN(check): CheckB < main
   }
   NOINLINE void ComputeB(bool b) {
     flags |= b ? 0x30 : 0x10;  // RACE(update) CHAIN(update): ComputeB < main
@@ -37,7 +39,7 @@ int main() {
   pthread_t thread;
   pthread_create(&thread, nullptr, Worker, nullptr);
   Await(1);
-  USE(checked.KnowsB());
+  checked.CheckB();
   updated.ComputeB(false);
   pthread_join(thread, nullptr);
 }

@@ -19,7 +19,8 @@ struct StringBuilder {
   }
 
   NOINLINE const char* ToString(long me) {
-    const char* text = buffer;        // RACE(buffer) CHAIN(buffer): ToString < main
+    const char* text = buffer;  // RACE(buffer) CHAIN(buffer): ToString < main
+    USE(text);
     // CHAIN(owner): ToString < main
     if (owner == me || owner == 0) {  // RACE(owner)
       owner = 0;
