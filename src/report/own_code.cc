@@ -109,6 +109,15 @@ class Reducer {
   std::string kept_;
 };
 
+// The name may follow the type that a template answers: `void std::f<int>()`.
+bool IsOfLibrary(const std::string& function) {
+  const auto is_in = [&](std::string_view word) { return function.find(word) != std::string::npos; };
+  if (std::none_of(kSystemNames.begin(), kSystemNames.end(), is_in)) return false;
+  const std::string name = PlainName(function);
+  return std::any_of(kSystemNames.begin(), kSystemNames.end(),
+                     [&](std::string_view word) { return name.starts_with(word) || function.starts_with(word); });
+}
+
 }  // namespace
 
 std::string PlainName(std::string_view function) { return Reducer(function).Reduce(); }
@@ -119,10 +128,7 @@ std::string_view LastPart(std::string_view plain_name) {
 }
 
 bool IsOwnCode(const Frame& frame) {
-  // The name may follow the type that a template answers: `void std::f<int>()`.
-  const std::string name = PlainName(frame.function);
-  const auto starts = [&](std::string_view word) { return name.starts_with(word) || frame.function.starts_with(word); };
-  if (std::any_of(kSystemNames.begin(), kSystemNames.end(), starts)) return false;
+  if (IsOfLibrary(frame.function)) return false;
   const std::string_view module = std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
   const auto is_in = [&](std::string_view prefix) { return module.starts_with(prefix); };
   if (std::any_of(kSystemModules.begin(), kSystemModules.end(), is_in)) return false;
