@@ -101,7 +101,9 @@ std::map<std::string, uint64_t> Triage::RepeatedByFingerprint() const {
 std::vector<std::string> DescribeGroups(const std::vector<Triage::Group>& groups, size_t most) {
   std::vector<size_t> order(groups.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return groups[a].rank < groups[b].rank; });
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return groups[a].rank != groups[b].rank ? groups[a].rank < groups[b].rank : a < b;
+  });
   std::vector<std::string> lines;
   for (const size_t i : order) {
     if (lines.size() == most) {

@@ -10,6 +10,11 @@
 namespace redflag {
 namespace {
 
+constexpr int kHarmfulPattern = 4;  // the largest weight
+constexpr int kApproximate = 2;
+constexpr int kSmall = 1;
+constexpr int kHighFrom = 4;
+
 // Reasons with their weights, for and against; the weightiest comes first.
 class Scale {
  public:
@@ -19,10 +24,12 @@ class Scale {
   }
   int total() const { return total_; }
   std::vector<std::string> TakeReasons() {
-    std::stable_sort(reasons_.begin(), reasons_.end(),
-                     [](const auto& a, const auto& b) { return a.weight > b.weight; });
     std::vector<std::string> words;
-    for (Weighed& each : reasons_) words.push_back(std::move(each.reason));
+    for (int weight = kHarmfulPattern; weight >= 0; --weight) {
+      for (Weighed& each : reasons_) {
+        if (each.weight == weight) words.push_back(std::move(each.reason));
+      }
+    }
     return words;
   }
 
@@ -34,11 +41,6 @@ class Scale {
   int total_ = 0;
   std::vector<Weighed> reasons_;
 };
-
-constexpr int kHarmfulPattern = 4;
-constexpr int kSmall = 1;
-constexpr int kApproximate = 2;
-constexpr int kHighFrom = 4;
 
 void WeighClaim(const RaceReport& report, Scale& scale) {
   switch (report.claim) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 namespace redflag {
 namespace {
@@ -15,7 +14,10 @@ constexpr std::array<std::string_view, 11> kSystemModules = {"libc.so",    "libc
 constexpr std::array<std::string_view, 5> kSystemNames = {"std::", "__gnu_cxx::", "__cxxabiv1::", "operator new",
                                                           "operator delete"};
 
-bool IsWordLetter(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_'; }
+bool IsWordLetter(char letter) {
+  return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
+         letter == '_';
+}
 
 // Behind the bracket that closes the one at `at`; the end if there is none. Of `<`: without those of operators and arrows.
 size_t Behind(std::string_view text, size_t at, char open, char close) {
@@ -45,32 +47,42 @@ class Reducer {
   }
 
   void Step() {
-    const bool at_word = at_ == 0 || !IsWordLetter(text_[at_ - 1]);
-    if (Skip("(anonymous namespace)")) {
-      kept_ += "{anonymous}";
-    } else if (Skip("(anonymous)")) {  // a class without a name
-      kept_ += "unnamed";
-    } else if (at_word && Skip("operator")) {
-      Operator();
-    } else if (text_[at_] == '(') {
-      at_ = Behind(text_, at_, '(', ')');
-    } else if (text_[at_] == '[') {  // [clone .cold], [abi:cxx11], [with T = int]
-      at_ = Behind(text_, at_, '[', ']');
-    } else if (text_[at_] == '{') {  // {lambda(int)#1}, {unnamed type#2}
-      kept_ += text_.substr(at_).starts_with("{lambda") ? "lambda" : "unnamed";
-      at_ = Behind(text_, at_, '{', '}');
-    } else if (text_[at_] == '<') {
-      if (text_.substr(at_).starts_with("<lambda")) kept_ += "lambda";
-      at_ = Behind(text_, at_, '<', '>');
-    } else if (Skip("$_") || Skip("'lambda")) {  // clang's
-      while (at_ < text_.size() && (IsWordLetter(text_[at_]) || text_[at_] == '\'')) ++at_;
-      kept_ += "lambda";
-    } else if (text_[at_] == '.' && at_ != 0) {  // f.constprop.0, f.part.1
-      while (at_ < text_.size() && (IsWordLetter(text_[at_]) || text_[at_] == '.')) ++at_;
-    } else {
-      kept_ += text_[at_++];
+    switch (text_[at_]) {
+      case 'o':
+        if ((at_ == 0 || !IsWordLetter(text_[at_ - 1])) && Skip("operator")) return Operator();
+        break;
+      case '(':
+        if (Skip("(anonymous namespace)")) return Keep("{anonymous}");
+        if (Skip("(anonymous)")) return Keep("unnamed");  // a class
+        at_ = Behind(text_, at_, '(', ')');
+        return;
+      case '[':  // [clone .cold], [abi:cxx11], [with T = int]
+        at_ = Behind(text_, at_, '[', ']');
+        return;
+      case '{':  // {lambda(int)#1}, {unnamed type#2}
+        Keep(text_.substr(at_).starts_with("{lambda") ? "lambda" : "unnamed");
+        at_ = Behind(text_, at_, '{', '}');
+        return;
+      case '<':
+        if (text_.substr(at_).starts_with("<lambda")) Keep("lambda");
+        at_ = Behind(text_, at_, '<', '>');
+        return;
+      case '$':
+      case '\'':  // $_0, 'lambda0': clang's
+        if (!Skip("$_") && !Skip("'lambda")) break;
+        while (at_ < text_.size() && (IsWordLetter(text_[at_]) || text_[at_] == '\'')) ++at_;
+        return Keep("lambda");
+      case '.':  // f.constprop.0, f.part.1
+        if (at_ == 0) break;
+        while (at_ < text_.size() && (IsWordLetter(text_[at_]) || text_[at_] == '.')) ++at_;
+        return;
+      default:
+        break;
     }
+    kept_ += text_[at_++];
   }
+
+  void Keep(std::string_view text) { kept_ += text; }
 
   void Operator() {
     kept_ += "operator";

@@ -140,16 +140,10 @@ struct Side {
   bool frees() const { return site.origin == AccessOrigin::kFree; }
   bool holds_none() const { return site.locks_known && site.locks.empty(); }
 
-  // A frame of ours, or of the library's above it, that is a destructor (constructor) of a class.
-  bool IsIn(bool destructor) const {
-    return std::any_of(site.stack.begin(), site.stack.end(), [&](const Frame& each) {
-      const std::string name = PlainName(each.function);
-      const std::string_view last = LastPart(name);
-      if (destructor) return last.starts_with('~');
-      const std::string_view scope = name.size() > last.size() + 2
-                                         ? std::string_view(name).substr(0, name.size() - last.size() - 2)
-                                         : std::string_view();
-      return !last.empty() && LastPart(scope) == last;
+  // Of whatever class, at whatever depth.
+  bool IsInDestructor() const {
+    return std::any_of(site.stack.begin(), site.stack.end(), [](const Frame& each) {
+      return each.function.find('~') != std::string::npos && LastPart(PlainName(each.function)).starts_with('~');
     });
   }
 
@@ -226,11 +220,11 @@ class Recogniser {
       return counted || HasWord(name_, kCountWords) ? &kReferenceCount : &kFreeInUse;
     }
     if (a_.site.vptr || b_.site.vptr) {
-      if (a_.IsIn(true) || b_.IsIn(true)) return &kVptrInDestructor;
+      if (a_.IsInDestructor() || b_.IsInDestructor()) return &kVptrInDestructor;
       return &kVptrInConstructor;
     }
     const bool on_stack = report_.block && report_.block->place == RacyBlock::Place::kStack;
-    if (a_.IsIn(true) || b_.IsIn(true)) return on_stack ? &kStackEscapes : &kDestruction;
+    if (a_.IsInDestructor() || b_.IsInDestructor()) return on_stack ? &kStackEscapes : &kDestruction;
     if (on_stack && Either([&](const Side& side, const Side&) { return IsReused(side); })) return &kStackEscapes;
     const std::string variable = PlainName(report_.variable);
     if (std::find(kSpecialVariables.begin(), kSpecialVariables.end(), variable) != kSpecialVariables.end()) {

@@ -18,6 +18,9 @@ constexpr std::array<std::string_view, 11> kAssignments = {
 // Words that may stand before a variable and declare nothing.
 constexpr std::array<std::string_view, 8> kKeywords = {"return",    "else",     "do",    "case",
                                                        "co_return", "co_yield", "throw", "delete"};
+// Functions and words whose argument is what the condition is about.
+constexpr std::array<std::string_view, 7> kTransparent = {
+    "likely", "unlikely", "__builtin_expect", "READ_ONCE", "constexpr", "ACCESS_ONCE", "bool"};
 
 template <class Array>
 bool Contains(const Array& array, std::string_view word) {
@@ -171,15 +174,20 @@ bool Statement::Mentions(std::string_view name) const {
   return std::any_of(paths_.begin(), paths_.end(), [&](const Path& path) { return path.back() == name; });
 }
 
+// What is handed to a function there is not what is looked at, unless the function only says so.
 bool Statement::InParenthesesOf(std::string_view keyword, std::string_view name) const {
-  for (size_t i = 0; i + 1 < tokens_.size(); ++i) {
-    if (tokens_[i] != keyword) continue;
-    const size_t open = tokens_[i + 1] == "constexpr" ? i + 2 : i + 1;
-    const size_t end = BehindBracket(tokens_, open, "(", ")");
-    const auto first = tokens_.begin() + static_cast<std::ptrdiff_t>(std::min(open, tokens_.size()));
-    if (std::find(first, tokens_.begin() + static_cast<std::ptrdiff_t>(end), name) !=
-        tokens_.begin() + static_cast<std::ptrdiff_t>(end)) {
-      return true;
+  for (auto word = std::find(tokens_.begin(), tokens_.end(), keyword); word != tokens_.end();
+       word = std::find(word + 1, tokens_.end(), keyword)) {
+    std::vector<bool> calls;  // of the parentheses that are open: is it a call's?
+    for (auto at = word + 1; at != tokens_.end(); ++at) {
+      if (*at == "(") {
+        calls.push_back(at - 1 != word && IsName(*(at - 1)) && !Contains(kTransparent, *(at - 1)));
+      } else if (*at == ")") {
+        if (!calls.empty()) calls.pop_back();
+        if (calls.empty()) break;
+      } else if (*at == name && !calls.empty() && std::find(calls.begin(), calls.end(), true) == calls.end()) {
+        return true;
+      }
     }
   }
   return false;
@@ -188,7 +196,10 @@ bool Statement::InParenthesesOf(std::string_view keyword, std::string_view name)
 bool Statement::Checks(std::string_view name) const {
   if (InParenthesesOf("if", name)) return true;
   const auto question = std::find(tokens_.begin(), tokens_.end(), "?");
-  return question != tokens_.end() && std::find(tokens_.begin(), question, name) != question;
+  if (question == tokens_.end()) return false;
+  auto from = question;  // behind what is assigned to
+  while (from != tokens_.begin() && !Contains(kAssignments, *(from - 1))) --from;
+  return std::find(from, question, name) != question;
 }
 
 bool Statement::LoopsOn(std::string_view name) const {

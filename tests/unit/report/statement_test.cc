@@ -37,8 +37,12 @@ TEST(StatementTest, ConditionsOfIfAndOfLoops) {
   EXPECT_TRUE(Statement::Of("if (!inited) {").Checks("inited"));
   EXPECT_TRUE(Statement::Of("return obj ? obj : 0;").Checks("obj"));
   EXPECT_FALSE(Statement::Of("if (ready) done = 1;").Checks("done"));
+  EXPECT_FALSE(Statement::Of("flags |= a ? 3 : 1;").Checks("flags"));
   EXPECT_TRUE(Statement::Of("while (!done) sleep(1);").LoopsOn("done"));
   EXPECT_FALSE(Statement::Of("while (more) done = 1;").LoopsOn("done"));
+  EXPECT_TRUE(Statement::Of("if (a && (b || !inited)) {").Checks("inited"));
+  EXPECT_TRUE(Statement::Of("if (unlikely(!inited)) {").Checks("inited"));
+  EXPECT_FALSE(Statement::Of("if (write(fd, buffer, 4) != 4) f();").Checks("buffer"));
 }
 
 TEST(StatementTest, Masks) {
