@@ -7,9 +7,9 @@
 namespace redflag {
 
 const std::vector<std::string>& SourceFiles::Lines(const std::string& file) {
-  static const std::vector<std::string> none;
+  static const std::vector<std::string> kNone;
   if (const auto found = files_.find(file); found != files_.end()) return found->second;
-  if (file.empty() || files_.size() == kMaxFiles) return none;
+  if (file.empty() || files_.size() == kMaxFiles) return kNone;
   std::vector<std::string>& lines = files_[file];
   std::error_code error;
   // A device or a pipe of that name would be read for ever.
