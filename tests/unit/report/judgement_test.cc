@@ -7,8 +7,6 @@
 #include <sstream>
 #include <utility>
 
-#include "report/patterns.h"
-
 namespace redflag {
 namespace {
 
@@ -212,12 +210,6 @@ TEST_F(JudgementTest, PreciseBeforeApproximateSeveralStacksBeforeOneFieldsBefore
   report.earlier.clear();
   Texts none;
   EXPECT_EQ(redflag::Judge(report, none).pattern, "");
-}
-
-TEST(PatternTest, EveryPatternHasASuggestion) {
-  EXPECT_EQ(PatternByName("no such pattern"), nullptr);
-  ASSERT_NE(PatternByName("lost update"), nullptr);
-  EXPECT_FALSE(PatternByName("lost update")->suggestion.empty());
 }
 
 }  // namespace
