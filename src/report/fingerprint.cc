@@ -30,10 +30,10 @@ std::string NameOf(const Frame& frame) {
 
 // A function that calls itself counts once: how deep it was is chance.
 std::string ChainOf(const std::vector<Frame>& stack) {
-  const bool has_own = std::any_of(stack.begin(), stack.end(), IsOwnCode);
+  const bool has_own = std::any_of(stack.begin(), stack.end(), IsUserCode);
   std::vector<std::string> names;
   for (const Frame& frame : stack) {
-    if (has_own && !IsOwnCode(frame)) continue;
+    if (has_own && !IsUserCode(frame)) continue;
     std::string name = NameOf(frame);
     if (!names.empty() && names.back() == name) continue;
     if (names.size() == kFingerprintFrames) break;

@@ -139,7 +139,7 @@ std::string_view LastPart(std::string_view plain_name) {
   return colon == std::string_view::npos ? plain_name : plain_name.substr(colon + 1);
 }
 
-bool IsOwnCode(const Frame& frame) {
+bool IsUserCode(const Frame& frame) {
   if (IsOfLibrary(frame.function)) return false;
   const std::string_view module = std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
   const auto is_in = [&](std::string_view prefix) { return module.starts_with(prefix); };
@@ -151,7 +151,7 @@ bool IsOwnCode(const Frame& frame) {
 
 const Frame* InnermostOwn(const std::vector<Frame>& stack) {
   if (stack.empty()) return nullptr;
-  const auto found = std::find_if(stack.begin(), stack.end(), IsOwnCode);
+  const auto found = std::find_if(stack.begin(), stack.end(), IsUserCode);
   return found == stack.end() ? &stack.front() : &*found;
 }
 

@@ -11,7 +11,7 @@
 namespace redflag {
 
 // Not of the standard library, of libc, or of the runtime.
-bool IsOwnCode(const Frame& frame);
+bool IsUserCode(const Frame& frame);
 
 // The innermost frame that is; if there is none, the innermost of all. Null: the stack is empty.
 const Frame* InnermostOwn(const std::vector<Frame>& stack);

@@ -151,7 +151,7 @@ struct Side {
   template <class Names>
   bool IsInLibrary(const Names& names) const {
     for (const Frame& each : site.stack) {
-      if (IsOwnCode(each)) return false;
+      if (IsUserCode(each)) return false;
       std::string name = PlainName(each.function);
       for (std::string_view rest = name; !rest.empty();) {
         const size_t colon = std::min(rest.find("::"), rest.size());

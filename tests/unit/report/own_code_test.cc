@@ -53,14 +53,14 @@ TEST(LastPartTest, IsWithoutScopes) {
 }
 
 TEST(OwnCodeTest, TheStandardLibraryLibcAndTheRuntimeAreNot) {
-  EXPECT_TRUE(IsOwnCode(At("f(int)", "/home/me/a.cc")));
-  EXPECT_TRUE(IsOwnCode(At("f", "", "/home/me/app")));
-  EXPECT_FALSE(IsOwnCode(At("std::vector<int>::size() const", "/usr/include/c++/12/bits/stl_vector.h")));
-  EXPECT_FALSE(IsOwnCode(At("void std::__invoke_impl<void, F>(F&&)", "")));
-  EXPECT_FALSE(IsOwnCode(At("start_thread", "", "/lib/x86_64-linux-gnu/libc.so.6")));
-  EXPECT_FALSE(IsOwnCode(At("operator delete(void*)", "", "/opt/redflag/libredflag_rt.so")));
-  EXPECT_FALSE(IsOwnCode(At("__libc_start_call_main", "../sysdeps/start.h", "/lib/x86_64-linux-gnu/libc.so.6")));
-  EXPECT_FALSE(IsOwnCode(Frame{}));
+  EXPECT_TRUE(IsUserCode(At("f(int)", "/home/me/a.cc")));
+  EXPECT_TRUE(IsUserCode(At("f", "", "/home/me/app")));
+  EXPECT_FALSE(IsUserCode(At("std::vector<int>::size() const", "/usr/include/c++/12/bits/stl_vector.h")));
+  EXPECT_FALSE(IsUserCode(At("void std::__invoke_impl<void, F>(F&&)", "")));
+  EXPECT_FALSE(IsUserCode(At("start_thread", "", "/lib/x86_64-linux-gnu/libc.so.6")));
+  EXPECT_FALSE(IsUserCode(At("operator delete(void*)", "", "/opt/redflag/libredflag_rt.so")));
+  EXPECT_FALSE(IsUserCode(At("__libc_start_call_main", "../sysdeps/start.h", "/lib/x86_64-linux-gnu/libc.so.6")));
+  EXPECT_FALSE(IsUserCode(Frame{}));
 }
 
 TEST(OwnCodeTest, TheInnermostOwnFrameIsFoundBelowTheLibrary) {
