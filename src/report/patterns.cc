@@ -130,7 +130,7 @@ struct Side {
   Side(const AccessSite& access, SourceText& source) : site(access), frame(InnermostOwn(access.stack)) {
     if (frame == nullptr) return;
     function = PlainName(frame->function);
-    const std::vector<std::string>& text = source.Lines(frame->file);
+    const std::vector<std::string>& text = source.Lines(frame->file, frame->module);
     if (text.empty()) return;
     lines = &text;
     statement = Statement::At(text, frame->line);

@@ -12,14 +12,15 @@ class SourceText {
  public:
   virtual ~SourceText() = default;
 
-  // All lines of a file, without their ends; empty: it cannot be had. Valid as long as the SourceText is.
-  virtual const std::vector<std::string>& Lines(const std::string& file) = 0;
+  // All lines of a file, without their ends; empty: it cannot be had, or is newer than the module that was built from it and may say
+  // something else by now. Valid as long as the SourceText is.
+  virtual const std::vector<std::string>& Lines(const std::string& file, const std::string& module) = 0;
 };
 
 // From disk, each file once. Files that are too large for source, and files beyond the first thousand, count as not there.
 class SourceFiles : public SourceText {
  public:
-  const std::vector<std::string>& Lines(const std::string& file) override;
+  const std::vector<std::string>& Lines(const std::string& file, const std::string& module) override;
 
  private:
   static constexpr size_t kMaxFiles = 1000;

@@ -14,7 +14,7 @@ using Rank = Judgement::Rank;
 
 class Texts : public SourceText {
  public:
-  const std::vector<std::string>& Lines(const std::string& file) override { return files_[file]; }
+  const std::vector<std::string>& Lines(const std::string& file, const std::string&) override { return files_[file]; }
   void Set(const std::string& file, const std::string& text) {
     std::istringstream stream(text);
     for (std::string line; std::getline(stream, line);) files_[file].push_back(line);
