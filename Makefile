@@ -141,11 +141,11 @@ check-tidy: bootstrap
 
 FUZZ_ARTIFACTS := build/asan/fuzz-artifacts/
 .PHONY: fuzz
-fuzz: fuzz-text_reader fuzz-binary_trace fuzz-records ## Fuzz the readers of traces and reports, each for FUZZ_SECONDS
+fuzz: fuzz-text_reader fuzz-binary_trace fuzz-records fuzz-suppressions ## Fuzz the readers of traces, reports and suppressions, each for FUZZ_SECONDS
 
 fuzz-text_reader: FUZZ_FLAGS := -dict=tests/fuzz/trace.dict
-.PHONY: fuzz-text_reader fuzz-binary_trace fuzz-records
-fuzz-text_reader fuzz-binary_trace fuzz-records: fuzz-%: build-asan
+.PHONY: fuzz-text_reader fuzz-binary_trace fuzz-records fuzz-suppressions
+fuzz-text_reader fuzz-binary_trace fuzz-records fuzz-suppressions: fuzz-%: build-asan
 	$(call heading,fuzz $* for $(FUZZ_SECONDS) s)
 	@mkdir -p build/asan/fuzz-corpus/$* $(FUZZ_ARTIFACTS)
 	@cp tests/fuzz/corpus/$*/* build/asan/fuzz-corpus/$*/

@@ -14,7 +14,7 @@ _redflag_words() {
 
 _redflag() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' at i
-  local commands='c++ cc run record analyze merge report convert list doctor symbolize help'
+  local commands='c++ cc run record analyze merge report convert list doctor symbolize suppress help'
   COMPREPLY=()
 
   # `--color=auto` arrives as three words.
@@ -36,7 +36,7 @@ _redflag() {
     help) _redflag_words "$commands -h --help --help-all"; return ;;
     list) _redflag_words '-h --help --help-all'; return ;;
     symbolize) _redflag_words '--exact -h --help --help-all'; return ;;
-    run | record | analyze | merge | report | convert | doctor) ;;
+    run | record | analyze | merge | report | convert | doctor | suppress) ;;
     *) return ;;  # c++ and cc: the compiler's options, unknown here; bash offers files
   esac
 
@@ -44,7 +44,7 @@ _redflag() {
   if [[ $command == run || $command == record ]]; then
     for ((i = at + 1; i < COMP_CWORD; i++)); do
       case ${COMP_WORDS[i]} in
-        -d | --detector | -o | --output | --json | --record | --exit-code | --on-race | --text | --sarif | --compat | --root) ((i++)) ;;
+        -d | --detector | -o | --output | --json | --record | --suppressions | --exit-code | --on-race | --text | --sarif | --compat | --root) ((i++)) ;;
         --) ;;
         -*) ;;
         *) return ;;
@@ -63,6 +63,13 @@ _redflag() {
       _redflag_words '--json --color -h --help --help-all'
       return
       ;;
+    suppress)
+      case $prev in
+        --in | --file | --until | --why) return ;;
+      esac
+      if [[ $cur == -* ]]; then _redflag_words '--in --file --until --why -h --help --help-all'; fi
+      return
+      ;;
     convert)
       if [[ $cur == -* ]]; then _redflag_words '--to --partial -h --help --help-all'; fi
       return
@@ -78,7 +85,7 @@ _redflag() {
       ;;
     run | record)
       case $prev in
-        -o | --output | --json | --record | --text | --sarif | --root) return ;;
+        -o | --output | --json | --record | --suppressions | --text | --sarif | --root) return ;;
         --exit-code) return ;;
         --on-race)
           _redflag_words 'report stop core abort end'
@@ -88,7 +95,7 @@ _redflag() {
       if [[ $cur == -* && $command == record ]]; then
         _redflag_words '-d --detector -o --output -h --help --help-all'
       elif [[ $cur == -* ]]; then
-        _redflag_words '-d --detector -o --output --json --text --full --sarif --github --editor --compat --root --record --exit-code
+        _redflag_words '-d --detector -o --output --json --text --full --sarif --github --editor --compat --root --record --suppressions --exit-code
           --on-race -h --help --help-all'
       elif [[ $cur != */* ]]; then
         compopt -o filenames 2>/dev/null

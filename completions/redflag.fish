@@ -27,6 +27,7 @@ complete -c redflag -n __fish_use_subcommand -a convert -d 'Text traces to binar
 complete -c redflag -n __fish_use_subcommand -a list -d 'List the detectors'
 complete -c redflag -n __fish_use_subcommand -a doctor -d 'Say what works on this machine, and why not'
 complete -c redflag -n __fish_use_subcommand -a symbolize -d 'Put names and source lines into logs'
+complete -c redflag -n __fish_use_subcommand -a suppress -d 'Hide a race from now on'
 complete -c redflag -n __fish_use_subcommand -a help -d 'Print the help of a command'
 
 complete -c redflag -n '__redflag_is c++' -F
@@ -44,6 +45,7 @@ complete -c redflag -n '__redflag_is run' -l github -d 'Print a GitHub annotatio
 complete -c redflag -n '__redflag_is run' -l editor -d 'Print FILE:LINE:COL: warning: lines'
 complete -c redflag -n '__redflag_is run' -l compat -x -a tsan -d 'Text: as another tool prints it'
 complete -c redflag -n '__redflag_is run' -l root -x -a '(__fish_complete_directories)' -d 'Names of files are relative to this folder'
+complete -c redflag -n '__redflag_is run' -l suppressions -r -F -d 'Rules for races that are not to be reported'
 complete -c redflag -n '__redflag_is run' -l record -r -F -d 'Also write down all that happens'
 complete -c redflag -n '__redflag_is run' -l exit-code -x -d 'Exit with this if anything was reported'
 complete -c redflag -n '__redflag_is run' -l on-race -x -a 'report stop core abort end' -d 'What to do after a report'
@@ -94,4 +96,9 @@ complete -c redflag -n '__redflag_is doctor' -l color -x -a 'auto always never' 
 
 complete -c redflag -n '__redflag_is symbolize' -l exact -d 'Look up the offsets themselves'
 
-complete -c redflag -n '__redflag_is help' -a 'c++ cc run record analyze merge report convert list doctor symbolize help'
+complete -c redflag -n '__redflag_is suppress' -l in -r -F -d 'Reports as JSON, one a line'
+complete -c redflag -n '__redflag_is suppress' -l file -r -F -d 'Where to write the rule'
+complete -c redflag -n '__redflag_is suppress' -l until -x -d 'The last day on which it holds'
+complete -c redflag -n '__redflag_is suppress' -l why -x -d 'A comment to write above it'
+
+complete -c redflag -n '__redflag_is help' -a 'c++ cc run record analyze merge report convert list doctor symbolize suppress help'

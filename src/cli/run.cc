@@ -34,6 +34,7 @@ struct Options {
   std::string detector = "hb";
   std::string output;
   std::string json;
+  std::vector<std::string> suppressions;
   std::string record;   // empty: nothing is kept
   std::string on_race;  // empty: as REDFLAG_OPTIONS says
   Rendering rendering;
@@ -176,6 +177,9 @@ int RunProgram(const Options& options) {
       setenv("REDFLAG_TEXT", form == TextForm::kTsan ? "tsan" : "full", 1);
     }
     if (!options.record.empty()) setenv("REDFLAG_RECORD", std::filesystem::absolute(options.record).c_str(), 1);
+    for (const std::string& file : options.suppressions) {
+      AddOption(fmt::format("suppressions={}", std::filesystem::absolute(file).string()));
+    }
     if (!options.on_race.empty()) AddOption(fmt::format("on_race={}", options.on_race));
     if (options.exit_code != kRaces) AddOption(fmt::format("exitcode={}", options.exit_code));
     std::vector<char*> argv;
@@ -226,6 +230,17 @@ Run AddRun(CLI::App& app) {
   command->add_option("-o,--output", options->output, "Write reports to this file, not to standard error");
   command->add_option("--json", options->json, "Append each report as a line of JSON to this file")->type_name("FILE");
   AddRenderingOptions(*command, options->rendering);
+  command
+      ->add_option("--suppressions", options->suppressions,
+                   "Rules for races that are not to be reported; may be given again")
+      ->type_name("FILE")
+      ->expected(1)
+      ->take_all()
+      ->check(CLI::ExistingFile)
+      ->check([](const std::string& path) {
+        const bool is_good = path.find_first_of(":;, \t\n") == std::string::npos;
+        return is_good ? std::string() : "a name with a colon, semicolon, comma or space cannot be handed on: " + path;
+      });
   command
       ->add_option("--record", options->record,
                    "Also write down all that happens, for `redflag analyze`; costs time and disk")

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <variant>
 
 #include "report/json.h"
@@ -15,6 +14,8 @@ namespace redflag {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr size_t kMaxListed = 20;  // of reports, in the summary
 
 std::string LineOf(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
@@ -37,30 +38,14 @@ void Collector::Say(const std::string& text) {
 }
 
 void Collector::On(const RaceMessage& race) {
-  const std::string key = builder_.KeyOf(race);
-  if (!seen_.insert(key).second) {
-    ++(unwanted_.contains(key) ? suppressed_ : repeated_);
-    return;
-  }
-  const RaceReport report = builder_.Build(race);
-  if (suppressions_.Match(report)) {
-    ++suppressed_;
-    unwanted_.insert(key);
-    return;
-  }
-  ++races_;
-  output_.Print([&](Colour colour) { return RenderAs(options_.form, report, colour, &sources_); });
-  if (options_.json) options_.json(LineOf(ToJson(report)));
+  const std::optional<RaceReport> report = triage_.Take(race);
+  if (!report) return;
+  output_.Print([&](Colour colour) { return RenderAs(options_.form, *report, colour, &sources_); });
+  if (options_.json) options_.json(LineOf(ToJson(*report)));
 }
 
 void Collector::On(const SuppressionsMessage& suppressions) {
-  std::string text = suppressions.text;
-  if (suppressions.is_file) {
-    std::ifstream file(suppressions.text);
-    if (!file) return Say(fmt::format("warning: cannot read the suppressions in {}", suppressions.text));
-    text.assign(std::istreambuf_iterator<char>(file), {});
-  }
-  for (const std::string& complaint : suppressions_.Add(text)) Say("warning: " + complaint);
+  for (const std::string& complaint : triage_.OnSuppressions(suppressions)) Say("warning: " + complaint);
 }
 
 void Collector::On(const NoteMessage& note) {
@@ -73,20 +58,35 @@ void Collector::Finish(uint64_t dropped) {
   const ProcessMessage& process = builder_.process();
   if (lost != 0) Say(fmt::format("warning: {} found no room: reports may be missing", Count(lost, "message")));
   if (unreadable_ > 1) Say(fmt::format("warning: {} made no sense", Count(unreadable_, "message")));
-  if (races_ != 0 && options_.form == TextForm::kTsan) {
-    output_.Print([&](Colour) { return TsanSummary(races_); });
-  } else if (races_ != 0) {
-    Say(fmt::format("{} in {} (process {}){}", Count(races_, "data race"), process.command, process.pid,
-                    repeated_ == 0 ? "" : fmt::format("; {} of them not shown", Count(repeated_, "repetition"))));
+  if (races() != 0 && options_.form == TextForm::kTsan) {
+    output_.Print([&](Colour) { return TsanSummary(races()); });
+  } else if (races() != 0) {
+    Say(fmt::format("{} in {} (process {}){}", Count(races(), "data race"), process.command, process.pid,
+                    repeated() == 0 ? "" : fmt::format("; {} of them not shown", Count(repeated(), "repetition"))));
+  }
+  if (races() > 1 && options_.form != TextForm::kTsan) {
+    for (const std::string& line : DescribeGroups(triage_.groups(), kMaxListed)) Say("  " + line);
+  }
+  if (triage_.wants_usage()) {
+    for (const std::string& line : DescribeUsage(triage_.suppressions())) Say("suppressions: " + line);
   }
   if (!options_.json) return;
+  Json repeated_by = Json::object();
+  for (const auto& [fingerprint, count] : triage_.RepeatedByFingerprint()) repeated_by[fingerprint] = count;
+  Json unused = Json::array();
+  for (const SuppressionRule& rule : triage_.suppressions().rules()) {
+    if (rule.matches == 0) unused.push_back(rule.text);
+  }
   options_.json(LineOf({{"kind", "summary"},
+                        {"pid", process.pid},
                         {"process", {{"pid", process.pid}, {"command", process.command}}},
                         {"detector", options_.detector},
                         {"orderly", ended_},
-                        {"races", races_},
-                        {"repeated", repeated_},
-                        {"suppressed", suppressed_},
+                        {"races", races()},
+                        {"repeated", repeated_by},
+                        {"repetitions", repeated()},
+                        {"suppressed", suppressed()},
+                        {"unused_suppressions", unused},
                         {"found", counters_.races},
                         {"duplicates", counters_.duplicates},
                         {"lost_messages", lost},

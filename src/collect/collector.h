@@ -4,12 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <span>
 #include <string>
 
 #include "collect/report_builder.h"
-#include "collect/suppressions.h"
+#include "collect/triage.h"
 #include "collect/wire_reader.h"
 #include "report/text_form.h"
 
@@ -35,7 +34,7 @@ class Collector {
   };
 
   Collector(Options options, TextOutput& output)
-      : options_(std::move(options)), output_(output), builder_(options_.detector, options_.claim) {
+      : options_(std::move(options)), output_(output), builder_(options_.detector, options_.claim), triage_(builder_) {
     builder_.OnProcess({.pid = options_.pid, .start_time = 0, .command = "?"});
   }
 
@@ -50,10 +49,10 @@ class Collector {
 
   // Did the program say that it ends?
   bool ended() const { return ended_; }
-  uint64_t races() const { return races_; }
-  uint64_t repeated() const { return repeated_; }
+  uint64_t races() const { return triage_.groups().size(); }
+  uint64_t repeated() const { return triage_.repeated(); }
   // Races that the program told and nobody wants to hear of, repetitions included.
-  uint64_t suppressed() const { return suppressed_; }
+  uint64_t suppressed() const { return triage_.suppressed(); }
 
  private:
   void On(ProcessMessage& process) { builder_.OnProcess(std::move(process)); }
@@ -64,21 +63,17 @@ class Collector {
   void On(const NoteMessage& note);
   void On(const EndMessage&) { ended_ = true; }
   void On(const DetectorMessage&) {}
+  void On(const RepeatsMessage& repeats) { triage_.Repeat(repeats.sequence, repeats.count); }
   void On(const SuppressionsMessage& suppressions);
   void On(TagMessage& tag) { builder_.OnTag(std::move(tag)); }
 
   Options options_;
   TextOutput& output_;
   ReportBuilder builder_;
-  Suppressions suppressions_;
+  Triage triage_;
   SourceLines sources_;
-  std::set<std::string> seen_;
-  std::set<std::string> unwanted_;  // of what was seen
   wire::Counters counters_{};
   bool ended_ = false;
-  uint64_t races_ = 0;
-  uint64_t repeated_ = 0;
-  uint64_t suppressed_ = 0;
   uint64_t unreadable_ = 0;
 };
 

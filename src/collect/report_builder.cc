@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "report/fingerprint.h"
+#include "report/judgement.h"
+
 namespace redflag {
 namespace {
 
@@ -196,6 +199,8 @@ RaceReport ReportBuilder::Build(const RaceMessage& race) {
                                                        : fmt::format("race on {}", tag->second.object_type));
     break;
   }
+  report.fingerprint = FingerprintOf(report);
+  report.judgement = Judge(report, sources_);
   return report;
 }
 
@@ -216,6 +221,18 @@ std::string ReportBuilder::KeyOf(const RaceMessage& race) {
   }
   for (const std::string& site : sites) key += "\n" + site;
   return key;
+}
+
+std::vector<std::vector<std::string>> ReportBuilder::ModulesOf(const RaceMessage& race) const {
+  std::vector<std::vector<std::string>> modules;
+  for (const RawAccess& access : race.accesses) {
+    std::vector<std::string>& stack = modules.emplace_back();
+    for (const uint64_t address : access.stack.frames) {
+      const LoadedModule* module = modules_.FindCode(address - 1);
+      stack.push_back(module == nullptr ? "" : module->path);
+    }
+  }
+  return modules;
 }
 
 }  // namespace redflag

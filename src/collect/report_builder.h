@@ -13,6 +13,7 @@
 #include "collect/symbolizer.h"
 #include "collect/wire_reader.h"
 #include "report/race_report.h"
+#include "report/source.h"
 
 namespace redflag {
 
@@ -32,6 +33,9 @@ class ReportBuilder {
   // The same for races that a reader would take for the same: the same accesses by the same ways to the same variable, no matter
   // which thread was first, and where in memory the variable was.
   std::string KeyOf(const RaceMessage& race);
+
+  // The files that hold the code of its accesses: for each access, the innermost frame first. Reads none of them.
+  std::vector<std::vector<std::string>> ModulesOf(const RaceMessage& race) const;
 
   const ProcessMessage& process() const { return process_; }
 
@@ -58,6 +62,7 @@ class ReportBuilder {
   std::map<uint32_t, TagMessage> tags_;
   Modules modules_;
   Symbolizer symbolizer_;
+  SourceFiles sources_;
 };
 
 // "main", "T1", ...: in order of creation.

@@ -3,18 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <span>
+#include <variant>
+
+#include "report/own_code.h"
 
 namespace redflag {
 namespace {
 
-constexpr std::array kOtherTypes = {"deadlock", "mutex", "thread", "signal", "called_from_lib"};
+using Type = SuppressionRule::Type;
 
-std::string_view Trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
+constexpr std::string_view kAnyFrames = "...";
 
 // `ns::Run(int, std::vector<int>) const` -> `ns::Run`: users tie patterns to the end of a name, not of its parameters.
 std::string_view WithoutParameters(std::string_view function) {
@@ -27,73 +29,193 @@ std::string_view WithoutParameters(std::string_view function) {
   return function;
 }
 
-}  // namespace
+bool MatchesName(std::string_view pattern, std::string_view name) {
+  return !name.empty() && MatchesPattern(pattern, name);
+}
 
-bool MatchesPattern(std::string_view pattern, std::string_view text) {
-  bool tied = pattern.starts_with('^');
-  if (tied) pattern.remove_prefix(1);
-  size_t at = 0;
-  while (!pattern.empty()) {
-    if (pattern.front() == '*') {
-      tied = false;
-      pattern.remove_prefix(1);
+bool MatchesFunction(std::string_view pattern, const Frame& frame) {
+  return MatchesName(pattern, frame.function) || MatchesName(pattern, WithoutParameters(frame.function));
+}
+
+bool MatchesFrame(std::string_view pattern, const Frame& frame) {
+  return MatchesFunction(pattern, frame) || MatchesName(pattern, frame.file) || MatchesName(pattern, frame.module);
+}
+
+// Do the stack's first frames match the patterns, one after the other? Behind `...` the first place that fits is as good as any: nothing
+// is tied to the end of the stack.
+bool MatchesChain(std::span<const std::string> patterns, std::span<const Frame> stack) {
+  bool anywhere = false;
+  while (!patterns.empty()) {
+    if (patterns.front() == kAnyFrames) {
+      anywhere = true;
+      patterns = patterns.subspan(1);
       continue;
     }
-    if (pattern == "$") return !tied || at == text.size();
-    const std::string_view part = pattern.substr(0, pattern.find_first_of("*$"));
-    pattern.remove_prefix(part.size());
-    // The last part of a pattern that is tied to the end is where the text ends, not where it is found first.
-    const bool at_the_end = pattern == "$";
-    const size_t found = at_the_end && !tied ? text.rfind(part) : text.find(part, at);
-    if (found == std::string_view::npos || found < at || (tied && found != at)) return false;
-    at = found + part.size();
-    if (at_the_end) return at == text.size();
-    tied = true;
-    if (!pattern.empty() && pattern.front() == '$') return false;  // in the middle: nothing has an end there
+    const auto end = std::find(patterns.begin(), patterns.end(), kAnyFrames);
+    const auto part = patterns.first(static_cast<size_t>(end - patterns.begin()));
+    const auto is_here = [&] { return std::equal(part.begin(), part.end(), stack.begin(), MatchesFrame); };
+    while (stack.size() >= part.size() && !is_here()) {
+      if (!anywhere) return false;
+      stack = stack.subspan(1);
+    }
+    if (stack.size() < part.size()) return false;
+    stack = stack.subspan(part.size());
+    patterns = patterns.subspan(part.size());
   }
   return true;
 }
 
-std::vector<std::string> Suppressions::Add(std::string_view text) {
+// `ns::Box::Put` is a member of `ns::Box`.
+bool IsMemberOf(std::string_view pattern, const Frame& frame) {
+  const std::string name = PlainName(frame.function);
+  const size_t colon = name.rfind("::");
+  return colon != std::string::npos && MatchesName(pattern, std::string_view(name).substr(0, colon));
+}
+
+bool MatchesSite(const SuppressionRule& rule, const AccessSite& site) {
+  const std::span<const Frame> stack(site.stack);
+  const std::string& pattern = rule.patterns.front();
+  const Frame* own = InnermostOwn(site.stack);
+  if (own == nullptr) return false;
+  switch (rule.type) {
+    case Type::kRace:
+      for (size_t i = 0; i < stack.size(); ++i) {
+        if (MatchesChain(rule.patterns, stack.subspan(i))) return true;
+      }
+      return false;
+    case Type::kRaceTop:
+      return MatchesChain(rule.patterns, stack);
+    case Type::kFunction:
+      return MatchesFunction(pattern, *own);
+    case Type::kType:
+      return IsMemberOf(pattern, *own);
+    case Type::kFunctionTree:
+      return std::any_of(stack.begin(), stack.end(),
+                         [&](const Frame& frame) { return MatchesFunction(pattern, frame); });
+    case Type::kSource:
+      return MatchesName(pattern, own->file);
+    case Type::kObject:
+    case Type::kCalledFromLib:
+      return MatchesName(pattern, stack.front().module);
+    case Type::kFingerprint:
+    case Type::kVariable:
+    case Type::kSpecial:
+      return false;
+  }
+  return false;
+}
+
+bool MatchesReport(const SuppressionRule& rule, const RaceReport& report) {
+  switch (rule.type) {
+    case Type::kFingerprint:
+      return report.fingerprint == rule.patterns.front();
+    case Type::kVariable:
+      return MatchesName(rule.patterns.front(), report.variable);
+    case Type::kSpecial:
+      return false;
+    case Type::kRace:
+      if (rule.patterns.size() == 1 && MatchesName(rule.patterns.front(), report.variable)) return true;
+      break;
+    default:
+      break;
+  }
+  return MatchesSite(rule, report.access) ||
+         std::any_of(report.earlier.begin(), report.earlier.end(),
+                     [&](const AccessSite& site) { return MatchesSite(rule, site); });
+}
+
+// A rule about frames whose modules alone may decide.
+bool MatchesModule(const SuppressionRule& rule, const std::vector<std::string>& modules) {
+  const std::string& pattern = rule.patterns.front();
+  if (modules.empty() || rule.patterns.size() != 1) return false;
+  switch (rule.type) {
+    case Type::kRace:
+      return std::any_of(modules.begin(), modules.end(),
+                         [&](const std::string& module) { return MatchesName(pattern, module); });
+    case Type::kRaceTop:
+    case Type::kObject:
+    case Type::kCalledFromLib:
+      return MatchesName(pattern, modules.front());
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Suppressions::Add(std::string_view text, const std::string& source) {
   std::vector<std::string> complaints;
-  while (!text.empty()) {
+  std::map<std::string, int> without_effect;
+  for (int number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = Trimmed(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.empty() || line.front() == '#') continue;
-    const size_t colon = line.find(':');
-    const std::string_view type = line.substr(0, colon);
-    const std::string_view pattern = colon == std::string_view::npos ? "" : Trimmed(line.substr(colon + 1));
-    const bool is_race = type == "race" || type == "race_top";
-    if (pattern.empty() || (!is_race && std::find(kOtherTypes.begin(), kOtherTypes.end(), type) == kOtherTypes.end())) {
-      complaints.push_back(fmt::format("'{}' is no suppression: expected race:PATTERN", line));
-      continue;
+    const std::string place = source.empty() ? "" : fmt::format("{}:{}: ", source, number);
+    auto parsed = ParseSuppression(line);
+    if (const auto* error = std::get_if<std::string>(&parsed)) {
+      complaints.push_back(place + *error);
+    } else if (const auto* other = std::get_if<RuleWithoutEffect>(&parsed)) {
+      ++without_effect[other->type];
+    } else {
+      auto& rule = std::get<SuppressionRule>(parsed);
+      if (rule.until && *rule.until < today_) {
+        complaints.push_back(fmt::format("{}'{}' has expired and hides nothing any more", place, rule.text));
+      } else {
+        rules_.push_back(std::move(rule));
+      }
     }
-    if (is_race) entries_.push_back({.pattern = std::string(pattern), .top_only = type == "race_top"});
+  }
+  for (const auto& [type, count] : without_effect) {
+    const std::string rules = count == 1 ? "rule has" : "rules have";
+    complaints.push_back(fmt::format("{}{} {} {} no effect: only data races are reported",
+                                     source.empty() ? "" : source + ": ", count, type, rules));
   }
   return complaints;
 }
 
-bool Suppressions::MatchesFrame(const Entry& entry, const Frame& frame) {
-  for (const std::string* name : {&frame.function, &frame.file, &frame.module}) {
-    if (!name->empty() && MatchesPattern(entry.pattern, *name)) return true;
+std::vector<std::string> Suppressions::AddFiles(std::string_view names) {
+  std::vector<std::string> complaints;
+  while (!names.empty()) {
+    const size_t end = std::min(names.find(';'), names.size());
+    const std::string name(names.substr(0, end));
+    names.remove_prefix(std::min(end + 1, names.size()));
+    if (name.empty()) continue;
+    std::ifstream file(name);
+    if (!file) {
+      complaints.push_back(fmt::format("cannot read the suppressions in {}", name));
+      continue;
+    }
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    for (std::string& complaint : Add(text, name)) complaints.push_back(std::move(complaint));
   }
-  return !frame.function.empty() && MatchesPattern(entry.pattern, WithoutParameters(frame.function));
+  return complaints;
 }
 
-bool Suppressions::MatchesStack(const Entry& entry, const AccessSite& site) {
-  const size_t frames = entry.top_only ? std::min<size_t>(site.stack.size(), 1) : site.stack.size();
-  return std::any_of(site.stack.begin(), site.stack.begin() + static_cast<std::ptrdiff_t>(frames),
-                     [&](const Frame& frame) { return MatchesFrame(entry, frame); });
+bool Suppressions::Match(const RaceReport& report) {
+  const auto found = std::find_if(rules_.begin(), rules_.end(),
+                                  [&](const SuppressionRule& rule) { return MatchesReport(rule, report); });
+  if (found == rules_.end()) return false;
+  ++found->matches;
+  return true;
 }
 
-bool Suppressions::Match(const RaceReport& report) const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    if (!entry.top_only && !report.variable.empty() && MatchesPattern(entry.pattern, report.variable)) return true;
-    return MatchesStack(entry, report.access) ||
-           std::any_of(report.earlier.begin(), report.earlier.end(),
-                       [&](const AccessSite& site) { return MatchesStack(entry, site); });
+bool Suppressions::MatchModules(const std::vector<std::vector<std::string>>& modules) {
+  const auto found = std::find_if(rules_.begin(), rules_.end(), [&](const SuppressionRule& rule) {
+    return std::any_of(modules.begin(), modules.end(), [&](const auto& stack) { return MatchesModule(rule, stack); });
   });
+  if (found == rules_.end()) return false;
+  ++found->matches;
+  return true;
+}
+
+const SuppressionRule* Suppressions::MatchSpecial(const RaceReport& report) {
+  const auto found = std::find_if(rules_.begin(), rules_.end(), [&](const SuppressionRule& rule) {
+    return rule.type == Type::kSpecial && MatchesName(rule.patterns.front(), report.variable);
+  });
+  if (found == rules_.end()) return nullptr;
+  ++found->matches;
+  return &*found;
 }
 
 }  // namespace redflag

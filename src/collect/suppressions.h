@@ -1,41 +1,42 @@
-// Races that the user does not want to hear of, in the format of ThreadSanitizer's suppression files:
+// Races that the user does not want to hear of: rules from files and from the program (collect/suppression_rule.h), what they match, and
+// which of them were of use. For users: docs/suppressions.md.
 //
-//   # a comment
-//   race:Pattern        a function, file or module of any frame of the accesses' stacks, or the variable
-//   race_top:Pattern    the same of the innermost frames alone
-//
-// A pattern is found anywhere in a name; `*` stands for anything, `^` at the beginning and `$` at the end tie it there. Types of
-// suppressions that are not about races (deadlock, mutex, thread, signal) are read and have no effect.
+// Not safe for several threads at once.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "collect/suppression_rule.h"
 #include "report/race_report.h"
 
 namespace redflag {
 
 class Suppressions {
  public:
-  // What can't be read is answered in words, a line each.
-  std::vector<std::string> Add(std::string_view text);
+  explicit Suppressions(Date today = Today()) : today_(today) {}
 
-  bool Match(const RaceReport& report) const;
+  // What can't be read, has expired or has no effect is answered in words, a line each. `source`: the name of the file, for those.
+  std::vector<std::string> Add(std::string_view text, const std::string& source = "");
+  // The same for files, their names with semicolons in between.
+  std::vector<std::string> AddFiles(std::string_view names);
+
+  bool Match(const RaceReport& report);
+
+  // Is the race unwanted for the modules alone that its code is in? Needs no names. For each access: the modules of its frames, the
+  // innermost first.
+  bool MatchModules(const std::vector<std::vector<std::string>>& modules);
+
+  // The rule that says that races on this variable are expected; null: none.
+  const SuppressionRule* MatchSpecial(const RaceReport& report);
+
+  // In the order of the files. Expired rules are not among them.
+  const std::vector<SuppressionRule>& rules() const { return rules_; }
 
  private:
-  struct Entry {
-    std::string pattern;
-    bool top_only;
-  };
-
-  static bool MatchesFrame(const Entry& entry, const Frame& frame);
-  static bool MatchesStack(const Entry& entry, const AccessSite& site);
-
-  std::vector<Entry> entries_;
+  Date today_;
+  std::vector<SuppressionRule> rules_;
 };
-
-// Does the pattern occur in the text?
-bool MatchesPattern(std::string_view pattern, std::string_view text);
 
 }  // namespace redflag

@@ -32,8 +32,10 @@ const Dwfl_Callbacks& Callbacks() {
   return kCallbacks;
 }
 
-// GCC numbers the static variables of functions: `count.0`. Demangling drops it from C++ names.
+// GCC numbers the static variables of functions: `count.0`. Demangling drops it from C++ names. Those of libraries have versions:
+// `environ@GLIBC_2.2.5`.
 std::string WithoutNumber(std::string name) {
+  name.resize(std::min(name.find('@'), name.size()));
   const size_t dot = name.find_last_not_of("0123456789");
   if (dot != std::string::npos && dot != 0 && dot + 1 != name.size() && name[dot] == '.') name.resize(dot);
   return name;

@@ -164,7 +164,8 @@ NoteMessage TakeNote(Cursor& cursor) {
 SuppressionsMessage TakeSuppressions(Cursor& cursor) {
   const auto head = cursor.Take<wire::Suppressions>("suppressions");
   const bool is_file = cursor.TakeFlag(head.is_file, "suppressions");
-  return {.is_file = is_file, .text = cursor.TakeText("text of suppressions")};
+  const bool wants_usage = cursor.TakeFlag(head.wants_usage, "suppressions");
+  return {.is_file = is_file, .wants_usage = wants_usage, .text = cursor.TakeText("text of suppressions")};
 }
 
 TagMessage TakeTag(Cursor& cursor) {
@@ -196,6 +197,10 @@ WireMessage TakeBody(Cursor& cursor, wire::MessageType type) {
       return TakeSuppressions(cursor);
     case wire::MessageType::kTag:
       return TakeTag(cursor);
+    case wire::MessageType::kRepeats: {
+      const auto repeats = cursor.Take<wire::Repeats>("repeats");
+      return RepeatsMessage{.sequence = repeats.sequence, .count = repeats.count};
+    }
     case wire::MessageType::kDetector:
       return DetectorMessage{cursor.TakeText("name of a detector")};
   }

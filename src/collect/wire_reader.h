@@ -112,6 +112,7 @@ struct NoteMessage {
 
 struct SuppressionsMessage {
   bool is_file = false;
+  bool wants_usage = false;
   std::string text;
 
   bool operator==(const SuppressionsMessage&) const = default;
@@ -131,12 +132,20 @@ struct DetectorMessage {
   bool operator==(const DetectorMessage&) const = default;
 };
 
+struct RepeatsMessage {
+  uint64_t sequence = 0;
+  uint64_t count = 0;
+
+  bool operator==(const RepeatsMessage&) const = default;
+};
+
 struct EndMessage {
   bool operator==(const EndMessage&) const = default;
 };
 
-using WireMessage = std::variant<ProcessMessage, ModuleMessage, ThreadMessage, RaceMessage, CountersMessage,
-                                 NoteMessage, EndMessage, SuppressionsMessage, TagMessage, DetectorMessage>;
+using WireMessage =
+    std::variant<ProcessMessage, ModuleMessage, ThreadMessage, RaceMessage, CountersMessage, NoteMessage, EndMessage,
+                 SuppressionsMessage, TagMessage, DetectorMessage, RepeatsMessage>;
 
 struct WireError {
   size_t offset = 0;  // into the message

@@ -31,8 +31,8 @@ class Encoder {
   static wire::MessageType TypeOf(const EndMessage&) { return wire::MessageType::kEnd; }
   static wire::MessageType TypeOf(const SuppressionsMessage&) { return wire::MessageType::kSuppressions; }
   static wire::MessageType TypeOf(const TagMessage&) { return wire::MessageType::kTag; }
-
   static wire::MessageType TypeOf(const DetectorMessage&) { return wire::MessageType::kDetector; }
+  static wire::MessageType TypeOf(const RepeatsMessage&) { return wire::MessageType::kRepeats; }
 
   void PutBytes(const void* from, size_t size) {
     const auto* begin = static_cast<const std::byte*>(from);
@@ -86,8 +86,10 @@ class Encoder {
     PutText(note.text);
   }
   void Body(const EndMessage&) {}
+  void Body(const RepeatsMessage& repeats) { Put(wire::Repeats{.sequence = repeats.sequence, .count = repeats.count}); }
   void Body(const SuppressionsMessage& suppressions) {
-    Put(wire::Suppressions{.is_file = suppressions.is_file ? 1u : 0u, .reserved = 0});
+    Put(wire::Suppressions{.is_file = suppressions.is_file ? 1u : 0u,
+                           .wants_usage = suppressions.wants_usage ? 1u : 0u});
     PutText(suppressions.text);
   }
   void Body(const TagMessage& tag) {

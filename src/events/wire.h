@@ -30,6 +30,7 @@ enum class MessageType : uint16_t {
   kSuppressions,  // Suppressions, text: reports that are not wanted; before the first race
   kTag,           // Tag, text object type, text header: a kind of object that accesses are labelled with (AccessHead)
   kDetector,      // text name: which detector watched. Of recordings: said by the host side
+  kRepeats,       // Repeats: how often a race that was told was found again; before the end
 };
 
 struct MessageHeader {
@@ -115,8 +116,13 @@ struct Counters {
 };
 
 struct Suppressions {
-  uint32_t is_file;  // 1: the text is the name of the file that has them
-  uint32_t reserved;
+  uint32_t is_file;      // 1: the text names the files that have them, with semicolons in between
+  uint32_t wants_usage;  // 1: at the end, list which of them were of use
+};
+
+struct Repeats {
+  uint64_t sequence;  // of the race
+  uint64_t count;
 };
 
 struct Tag {

@@ -2,18 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 #include <variant>
 
 #include "clocks/packed_access.h"
 #include "collect/report_builder.h"
-#include "collect/suppressions.h"
+#include "collect/triage.h"
 #include "collect/wire_reader.h"
 #include "events/place.h"
 
@@ -23,7 +20,7 @@ namespace {
 class Reporter {
  public:
   Reporter(const Analysis& analysis, const std::vector<std::vector<std::byte>>& messages)
-      : analysis_(analysis), builder_(analysis.detector, ClaimOf(analysis.detector)) {
+      : analysis_(analysis), builder_(analysis.detector, ClaimOf(analysis.detector)), triage_(builder_) {
     builder_.OnProcess({.pid = 0, .start_time = 0, .command = "?"});
     for (const std::vector<std::byte>& message : messages) Take(message);
     for (const auto& [thread, fork] : analysis.forks) AddFork(Raw(thread), fork);
@@ -36,21 +33,14 @@ class Reporter {
       const uint64_t count = analysis_.recorded[i].count;
       kept += count;
       const RaceMessage message = MessageOf(analysis_.races[i], analysis_.recorded[i], i);
-      const std::string key = builder_.KeyOf(message);
-      if (!seen_.insert(key).second) {
-        (unwanted_.contains(key) ? result_.suppressed : result_.repeated) += count;
-        continue;
-      }
-      RaceReport report = builder_.Build(message);
-      report.event = analysis_.races[i].event;
-      if (suppressions_.Match(report)) {
-        result_.suppressed += count;
-        unwanted_.insert(key);
-        continue;
-      }
-      result_.repeated += count - 1;
-      result_.reports.push_back(std::move(report));
+      std::optional<RaceReport> report = triage_.Take(message, count);
+      if (!report) continue;
+      report->event = analysis_.races[i].event;
+      result_.reports.push_back(std::move(*report));
     }
+    for (size_t i = 0; i < result_.reports.size(); ++i) result_.reports[i].repeated = triage_.groups()[i].repeated;
+    result_.repeated = triage_.repeated();
+    result_.suppressed = triage_.suppressed();
     result_.dropped = analysis_.races_found - kept;
     return std::move(result_);
   }
@@ -102,22 +92,15 @@ class Reporter {
   void On(ThreadMessage& thread) { threads_.insert_or_assign(thread.id, std::move(thread)); }
   void On(TagMessage& tag) { builder_.OnTag(std::move(tag)); }
   void On(const SuppressionsMessage& suppressions) {
-    std::string text = suppressions.text;
-    if (suppressions.is_file) {
-      std::ifstream file(suppressions.text);
-      if (!file) {
-        result_.complaints.push_back(fmt::format("cannot read the suppressions in {}", suppressions.text));
-        return;
-      }
-      text.assign(std::istreambuf_iterator<char>(file), {});
-    }
-    for (std::string& complaint : suppressions_.Add(text)) result_.complaints.push_back(std::move(complaint));
+    for (std::string& complaint : triage_.OnSuppressions(suppressions))
+      result_.complaints.push_back(std::move(complaint));
   }
   // The races of then, and what else there was to say then.
   void On(const RaceMessage&) {}
   void On(const CountersMessage&) {}
   void On(const NoteMessage&) {}
   void On(const DetectorMessage&) {}
+  void On(const RepeatsMessage&) {}
   void On(const EndMessage&) {}
 
   void AddFork(uint32_t id, const RecordedFork& fork) {
@@ -198,10 +181,8 @@ class Reporter {
 
   const Analysis& analysis_;
   ReportBuilder builder_;
-  Suppressions suppressions_;
+  Triage triage_;
   std::map<uint32_t, ThreadMessage> threads_;
-  std::set<std::string> seen_;
-  std::set<std::string> unwanted_;  // of what was seen
   RecordedReports result_;
 };
 

@@ -4,6 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "report/fingerprint.h"
+#include "report/judgement.h"
+#include "report/source.h"
+
 namespace redflag {
 namespace {
 
@@ -221,6 +225,8 @@ class ReportBuilder {
     }
     for (const Tid tid : threads) report.threads.push_back(facts_.Info(tid));
     report.why = ExplainRace(report);
+    report.fingerprint = FingerprintOf(report);
+    report.judgement = Judge(report, sources_);
     return report;
   }
 
@@ -250,6 +256,7 @@ class ReportBuilder {
   const Trace& trace_;
   const Analysis& analysis_;
   TraceFacts facts_;
+  SourceFiles sources_;
 };
 
 }  // namespace

@@ -94,9 +94,11 @@ class Emitter {
   void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                  uint64_t addr, uint64_t bytes, bool is_reporting);
   void AddStack(Runtime& runtime, ContextId context);
-  bool IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked);
-  bool Remember(uint64_t key);
+  bool IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, uint32_t& place);
+  void Remember(uint64_t key, uint32_t place);
   bool IsKnown(uint64_t key, uint32_t& place) const;
+  void CountRepeat(uint32_t place);
+  void PutRepeats();
   static void TakeApart(const ContextTree& tree, RaceRecord& record);
 
   // Counts shared with `redflag run` (cli/run.cc).
@@ -118,6 +120,11 @@ class Emitter {
   static constexpr uint32_t kKeys = 1u << 16;
   static constexpr uint32_t kMostStacks = 16;
   uint64_t keys_[kKeys] = {};  // what was told, as a hash set; 0: free
+  struct Told {
+    uint32_t sequence;  // as which it was told
+    uint32_t repeats;
+  };
+  Told told_[kKeys] = {};  // of each key
   uint32_t key_count_ = 0;
   uint8_t told_threads_[1u << 16] = {};  // by thread id; later ones are told again and again
   Message message_;
@@ -201,6 +208,7 @@ void Emitter::Restart(const Flags& flags, bool at_once) {
     for (uint8_t& told : told_threads_) told = 0;
     sequence_ = duplicates_ = 0;
     for (uint64_t& key : keys_) key = 0;
+    for (Told& told : told_) told = {};
     key_count_ = 0;
   }
   if (at_once) StartDeferred();
@@ -228,13 +236,13 @@ void Emitter::PutSuppressions(const Flags& flags) {
     part[length] = '\0';
     text += length;
     message_.Begin(wire::MessageType::kSuppressions);
-    message_.Add(wire::Suppressions{.is_file = 0, .reserved = 0});
+    message_.Add(wire::Suppressions{.is_file = 0, .wants_usage = 0});
     message_.AddText(part);
     Put(message_);
   }
-  if (flags.suppressions.text[0] == '\0') return;
+  if (flags.suppressions.text[0] == '\0' && !flags.print_suppressions) return;
   message_.Begin(wire::MessageType::kSuppressions);
-  message_.Add(wire::Suppressions{.is_file = 1, .reserved = 0});
+  message_.Add(wire::Suppressions{.is_file = 1, .wants_usage = flags.print_suppressions ? 1u : 0u});
   message_.AddText(flags.suppressions.text);
   Put(message_);
 }
@@ -350,6 +358,17 @@ void Emitter::Counters(Runtime& runtime) {
                               .slots = runtime.slot_count(),
                               .flushes = runtime.flushes()});
   Put(message_);
+  PutRepeats();
+}
+
+void Emitter::PutRepeats() {
+  for (const Told& told : told_) {
+    const uint32_t repeats = __atomic_load_n(&told.repeats, __ATOMIC_RELAXED);
+    if (repeats == 0 || told.sequence == 0) continue;
+    message_.Begin(wire::MessageType::kRepeats);
+    message_.Add(wire::Repeats{.sequence = told.sequence, .count = repeats});
+    Put(message_);
+  }
 }
 
 void Emitter::ModulesGone(uint64_t begin, uint64_t bytes) {
@@ -433,16 +452,20 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
 }
 
 // A set of keys that never forgets; when it is nearly full, everything is old news.
-bool Emitter::Remember(uint64_t key) {
-  uint32_t place;
-  if (IsKnown(key, place)) return false;
+void Emitter::Remember(uint64_t key, uint32_t place) {
   __atomic_store_n(&keys_[place], key, __ATOMIC_RELEASE);
   __atomic_store_n(&key_count_, key_count_ + 1, __ATOMIC_RELEASE);
-  return true;
+  told_[place].sequence = static_cast<uint32_t>(sequence_ + 1);  // it is about to be
+}
+
+void Emitter::CountRepeat(uint32_t place) {
+  __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
+  if (place < kKeys) __atomic_fetch_add(&told_[place].repeats, 1, __ATOMIC_RELAXED);
 }
 
 // Without the lock "yes" is certain; otherwise `place` is where it would be.
 bool Emitter::IsKnown(uint64_t key, uint32_t& place) const {
+  place = kKeys;
   if (__atomic_load_n(&key_count_, __ATOMIC_ACQUIRE) > kKeys / 4 * 3) return true;
   for (place = HashKey(key) % kKeys;; place = (place + 1) % kKeys) {
     const uint64_t there = __atomic_load_n(&keys_[place], __ATOMIC_ACQUIRE);
@@ -466,23 +489,23 @@ void Emitter::TakeApart(const ContextTree& tree, RaceRecord& record) {
 }
 
 // Of a pair of places, kMostStacks pairs of call stacks are told, and of each as many variables that have names: one on the heap stands for
-// all. Most races were told before, and need not wait for one another.
-bool Emitter::IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked) {
+// all. Most races were told before, and need not wait for one another. "no": `place` is of the key that it was told under. `is_locked`: it
+// is told from now on.
+bool Emitter::IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, uint32_t& place) {
   const ContextTree& tree = runtime.contexts();
   const ContextId mine = tree.PartsOf(record.access.context).calls;
   const ContextId theirs = tree.PartsOf(record.earlier[0].context).calls;
-  const uint64_t places = KeyOfPair(tree.PlaceOf(mine), tree.PlaceOf(theirs));
-  uint32_t place;
-  if (IsKnown(NthKey(places, kMostStacks - 1), place)) return false;
   BlockInfo block;
   const uint64_t where = runtime.FindBlock(Raw(record.granule), block) ? 0 : Raw(record.granule);
-  const uint64_t stacks = KeyOfPair(Raw(mine), Raw(theirs)) ^ HashKey(where);
-  if (IsKnown(stacks | 1, place)) return false;
+  const uint64_t stacks = (KeyOfPair(Raw(mine), Raw(theirs)) ^ HashKey(where)) | 1;
+  if (IsKnown(stacks, place)) return false;
+  const uint64_t places = KeyOfPair(tree.PlaceOf(mine), tree.PlaceOf(theirs));
+  if (IsKnown(NthKey(places, kMostStacks - 1), place)) return false;
   if (!is_locked) return true;
-  Remember(stacks | 1);
-  for (uint32_t i = 0; i < kMostStacks; ++i) {
-    if (!IsKnown(NthKey(places, i), place)) return Remember(NthKey(places, i));
-  }
+  uint32_t nth = 0;
+  while (IsKnown(NthKey(places, nth), place)) ++nth;
+  Remember(NthKey(places, nth), place);
+  if (!IsKnown(stacks, place)) Remember(stacks, place);
   return true;
 }
 
@@ -520,13 +543,14 @@ void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes
 bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   TakeApart(runtime.contexts(), t.record);
   const RaceRecord& record = t.record;
-  if (!IsNews(runtime, record, false)) {
-    __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
+  uint32_t place;
+  if (!IsNews(runtime, record, false, place)) {
+    CountRepeat(place);
     return false;
   }
   ScopedLock guard(lock_);
-  if (!IsNews(runtime, record, true)) {
-    __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
+  if (!IsNews(runtime, record, true, place)) {
+    CountRepeat(place);
     return false;
   }
   StartIfDeferred();

@@ -64,9 +64,12 @@ bool ParseValue(const char* text, size_t length, OnRace& value) {
 }
 
 bool ParseValue(const char* text, size_t length, Path& value) {
-  if (length == 0 || length >= sizeof value.text) return false;
-  for (size_t i = 0; i < length; ++i) value.text[i] = text[i];
-  value.text[length] = '\0';
+  const size_t before = Length(value.text);
+  const size_t begin = before == 0 ? 0 : before + 1;  // behind a semicolon
+  if (length == 0 || begin + length >= sizeof value.text) return false;
+  if (before != 0) value.text[before] = ';';
+  for (size_t i = 0; i < length; ++i) value.text[begin + i] = text[i];
+  value.text[begin + length] = '\0';
   return true;
 }
 

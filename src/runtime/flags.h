@@ -18,13 +18,14 @@ namespace redflag::rt {
   FLAG(int, slot_times, 0, "for tests: how many releases a thread has before it needs another slot; 0: a million")        \
   FLAG(int, verbosity, 0, "1: say what the runtime does at start and end")                                              \
   FLAG(int, flush_timeout_ms, 5000, "at the end, wait so long for reports to be written")                                \
-  FLAG(Path, suppressions, {}, "a file of suppressions: lines race:PATTERN, for functions, files, modules and variables")
+  FLAG(Path, suppressions, {}, "a file of suppressions; several: with semicolons in between, or given again")              \
+  FLAG(bool, print_suppressions, false, "at the end, list which suppressions were of use and which were not")
 // clang-format on
 
 enum class OnRace : uint8_t { kReport, kStop, kCore, kAbort, kEnd };
 
 struct Path {
-  char text[256];
+  char text[1024];
 };
 
 struct Flags {

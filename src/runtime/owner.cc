@@ -38,19 +38,23 @@ bool FindOwner(Runtime& runtime, uint64_t addr, OwnedMemory& found) {
   if (mapping.end == 0) return false;
   const auto is_there = [&](uint64_t place) { return place >= mapping.begin && place < mapping.end; };
   const uint32_t count = runtime.thread_count();
+  bool is_found = false;
   for (uint32_t i = count; i-- > 0 && count - i <= kMostThreads;) {
     const ThreadInfo& info = runtime.InfoOf(Tid{i});
-    const bool is_first = IsFirstThread(info);
-    const uint64_t distance = addr > info.thread_pointer ? addr - info.thread_pointer : info.thread_pointer - addr;
-    found = {.place = wire::Place::kStack, .thread = Tid{i}, .thread_pointer = info.thread_pointer};
     if (info.frame == 0) continue;
-    if (is_there(info.frame) && (is_first || addr < info.frame)) return true;
-    if (is_there(info.thread_pointer) && distance < kNearby) {
-      found.place = wire::Place::kTls;
-      return true;
+    const uint64_t distance = addr > info.thread_pointer ? addr - info.thread_pointer : info.thread_pointer - addr;
+    const bool is_on_stack = is_there(info.frame) && (IsFirstThread(info) || addr < info.frame);
+    if (!is_on_stack && (!is_there(info.thread_pointer) || distance >= kNearby)) continue;
+    const bool is_live = (info.flags & wire::kFinished) == 0;
+    if (is_live || !is_found) {
+      found = {.place = is_on_stack ? wire::Place::kStack : wire::Place::kTls,
+               .thread = Tid{i},
+               .thread_pointer = info.thread_pointer};
     }
+    is_found = true;
+    if (is_live) break;
   }
-  return false;
+  return is_found;
 }
 
 }  // namespace redflag::rt

@@ -176,8 +176,9 @@ void Runtime::Begin(Thread* thread) {
   if (local.regions == nullptr) regions_.Join();
   ThreadInfo& info = infos_[Raw(thread->state.tid)];
   info.os_id = OsThreadId();
-  info.frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   info.thread_pointer = arch::ThreadPointer();
+  // Once: a thread may come back from a fiber, and is still on that one's stack here.
+  if (info.frame == 0 && !thread->is_fiber) info.frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
   if (thread->era != era_) Restart(*thread);
   Retag(*thread);
   Gate::Register(*thread);

@@ -41,7 +41,7 @@ class Help(unittest.TestCase):
         self.assertEqual(result.returncode, 0)
         for word in ("Examples", "Exit codes"):
             self.assertIn(word, result.stdout)
-        for command in ("c\\+\\+", "cc", "run", "analyze", "report", "convert", "list", "doctor", "symbolize", "help"):
+        for command in ("c\\+\\+", "cc", "run", "analyze", "report", "convert", "list", "doctor", "symbolize", "suppress", "help"):
             self.assertRegex(result.stdout, rf"(?m)^  {command} +\S+ \S+", "a line each")
 
     def test_each_command_has_help_with_examples_or_pointers(self):
@@ -313,6 +313,65 @@ class Shards(unittest.TestCase):
         self.refused("go together", "analyze", "--shard", "1/2", self.trace)
         self.refused("one detector", "analyze", "--shard", "1/2", "-o", "x", "-d", "all", self.trace)
         self.refused("for recordings", "analyze", "--verify", self.trace)
+
+
+class Suppress(unittest.TestCase):
+    FINGERPRINT = "0123456789abcdef"
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.file = self.folder / "rules.txt"
+        self.reports = self.folder / "races.json"
+        site = {"write": True, "origin": "program", "stack": [{"file": "/src/cache.cc", "line": 12, "function": "Put"}]}
+        races = [{"kind": "data-race", "variable": "cache", "fingerprint": fingerprint, "access": site, "earlier": [site | {"write": False}]}
+                 for fingerprint in (self.FINGERPRINT, "0fffffffffffffff")]
+        self.reports.write_text("".join(json.dumps(line) + "\n" for line in [*races, {"kind": "summary"}, 1]) + "no json\n")
+
+    def suppress(self, *args):
+        return run("suppress", "--file", self.file, *args)
+
+    def refused(self, words, *args):
+        before = self.file.read_text() if self.file.exists() else ""
+        result = self.suppress(*args)
+        self.assertEqual((result.returncode, result.stdout), (2, ""))
+        self.assertRegex(result.stderr, words)
+        self.assertEqual(self.file.read_text() if self.file.exists() else "", before)
+
+    def test_writes_the_rule(self):
+        result = self.suppress(self.FINGERPRINT)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(self.file.read_text(), f"fingerprint:{self.FINGERPRINT}\n")
+        self.assertIn(f"redflag run --suppressions {self.file}", result.stdout)
+
+    def test_appends_and_says_what_and_why(self):
+        self.file.write_text("race:old")
+        result = self.suppress("0123", "--in", self.reports, "--until", "2999-12-31", "--why", "not\nnow")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(self.file.read_text(),
+                         "race:old\n# cache: write in Put (cache.cc:12), read in Put (cache.cc:12)\n# not now\n"
+                         f"fingerprint:{self.FINGERPRINT} until=2999-12-31\n")
+
+    def test_refuses_what_is_there_already(self):
+        self.file.write_text(f"# x\nfingerprint:{self.FINGERPRINT.upper()} until=2000-01-01\n")
+        self.refused(r"rules.txt:2 has this fingerprint already", self.FINGERPRINT)
+
+    def test_refuses_nonsense(self):
+        self.refused("16 hexadecimal digits", "0123")
+        self.refused("16 hexadecimal digits", "0123456789abcdeg")
+        self.refused("several races", "0", "--in", self.reports)
+        self.refused("no race in", "f", "--in", self.reports)
+        self.refused("cannot read", "0123", "--in", self.folder / "none.json")
+        self.refused("until=YYYY-MM-DD", self.FINGERPRINT, "--until", "soon")
+        self.refused("is over already", self.FINGERPRINT, "--until", "2000-01-01")
+        self.assertEqual(run("suppress", self.FINGERPRINT, "--file", self.folder / "no" / "folder").returncode, 2)
+
+    def test_many_at_once_lose_nothing(self):
+        numbers = [f"{i:016x}" for i in range(20)]
+        started = [subprocess.Popen([REDFLAG, "suppress", "--file", self.file, number], stdout=subprocess.DEVNULL) for number in numbers]
+        self.assertEqual([process.wait(60) for process in started], [0] * len(numbers))
+        self.assertEqual(sorted(self.file.read_text().splitlines()), [f"fingerprint:{number}" for number in numbers])
 
 
 class Convert(unittest.TestCase):

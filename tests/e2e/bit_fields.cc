@@ -1,4 +1,7 @@
 // Adjacent bit-fields are one memory location ([intro.memory]/3): writing one rewrites the other.
+// PATTERN(flags): bit-field neighbours
+// RANK(flags): high
+// VARIABLE(flags): flags
 #include <pthread.h>
 
 #include "invisible.h"

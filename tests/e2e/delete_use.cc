@@ -1,4 +1,6 @@
 // operator delete frees what another thread wrote last, unordered.
+// PATTERN(node): free while in use
+// RANK(node): high
 #include <pthread.h>
 
 #include "invisible.h"

@@ -1,5 +1,5 @@
 // A field of an element of an array in a struct; the lock that one side holds is a field too.
-// VARIABLE: pool.slots[5].counters.hits
+// VARIABLE(hits): pool.slots[5].counters.hits
 // PLACE: global
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
 // An element of an array of arrays, static in a function. Which member of a union it is nobody can tell.
-// VARIABLE: Table(int, int)::table[1][2]+8
+// VARIABLE(low): Table(int, int)::table[1][2]+8
 #include <pthread.h>
 
 #include "invisible.h"

@@ -1,4 +1,7 @@
 // A thread writes, another reads later in time only.
+// PATTERN(ready): unsynchronized access
+// RANK(ready): medium
+// VARIABLE(ready): ready
 #include <pthread.h>
 
 #include "invisible.h"

@@ -1,4 +1,7 @@
 // Each thread takes a mutex of its own: that orders nothing.
+// PATTERN(counter): different locks
+// RANK(counter): high
+// VARIABLE(counter): counter
 #include <pthread.h>
 
 #include "invisible.h"

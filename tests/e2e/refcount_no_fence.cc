@@ -1,4 +1,8 @@
 // The last owner deletes without an acquire: the other's uses are not ordered before it, its decrement included.
+// PATTERN(owners): reference count
+// RANK(owners): high
+// PATTERN(uses): free while in use
+// RANK(uses): high
 #include <pthread.h>
 
 #include <atomic>

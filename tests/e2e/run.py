@@ -16,6 +16,11 @@ Comments of a program:
                                   before it. Several: any of them. A lambda is called lambda; Down*5 is five calls.
   // NORACE                       nothing may be reported
   // DETECTORS: hb hybrid         the detectors to run it with, if not hb alone: each has to report what is marked
+  // PATTERN(name): lost update   what the report says of this race: its pattern, ...
+  // RANK(name): high             ... its rank, if the detector is hb ...
+  // VARIABLE(name): counter+4    ... and the variable, with the offset in it if there is one
+  // REPORTS: 20                  how many reports there are
+  // REPEATED: 999                how often each race was found again, at least
   // BY(name): hybrid             of the marked ones, those that report this race; the others are silent about it
   // STD: c++20                   if not c++17 (C: c11)
   // FLAGS: -pthread              more flags for the compiler; {here} is this folder
@@ -23,9 +28,7 @@ Comments of a program:
   // PLUGIN: lib/x.cc             the same, but not linked: its path is the program's first argument
   // SKIP: clang++-14 (reason)    a compiler that can't build it
   // OPTIONS: name=value          REDFLAG_OPTIONS for the run; {here} is this folder
-  // REPORTS: 4                   how many reports there are, if that matters
   // PLACE: stack main            what the racy bytes of all reports are part of, and whose that is
-  // VARIABLE: settings+4         the name of it in all reports, and the offset if there is one
   // STATUS: 3                    the exit status, if it is not 66 for races and 0 for none; such a program is run by itself, because
                                   `redflag run` has a say in it
 Marks in a library's source count for the programs that name it.
@@ -67,7 +70,8 @@ serial = itertools.count()  # of runs: their reports have different names
 MARK = re.compile(r"\bRACE\((\w+)\)")
 CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
 BY = re.compile(r"^// BY\((\w+)\): *(.*)$")
-DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|REPORTS|STATUS|VARIABLE): *(.*)$")
+JUDGED = re.compile(r"^// (PATTERN|RANK|VARIABLE)\((\w+)\): *(.*)$")
+DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|STATUS|REPORTS|REPEATED): *(.*)$")
 
 
 @dataclasses.dataclass
@@ -78,6 +82,7 @@ class Program:
     marks: dict = dataclasses.field(default_factory=dict)   # race -> ["file:line"]
     chains: dict = dataclasses.field(default_factory=dict)  # (race, "file:line") -> [(function, ...)]
     reporters: dict = dataclasses.field(default_factory=dict)  # race -> [detector], if not all
+    judged: dict = dataclasses.field(default_factory=dict)  # race -> {"PATTERN": ..., "RANK": ..., "VARIABLE": ...}
     directives: dict = dataclasses.field(default_factory=dict)
     mistakes: list = dataclasses.field(default_factory=list)
 
@@ -118,6 +123,8 @@ def read_marks(program, path):
         if not code.strip():
             if match := DIRECTIVE.match(line):
                 program.directives.setdefault(match[1], []).append(match[2])
+            if match := JUDGED.match(line):
+                program.judged.setdefault(match[2], {})[match[1]] = match[3]
             if match := BY.match(line):
                 program.reporters[match[1]] = match[2].split()
             if comment.strip() == "NORACE":
@@ -139,6 +146,7 @@ def read_program(path):
     for race, places in program.marks.items():
         if len(places) > 2:
             program.mistakes.append(f"RACE({race}) is on {len(places)} lines: name each pair")
+    program.mistakes += [f"{'/'.join(words)} of {race} without its mark" for race, words in program.judged.items() if race not in program.marks]
     program.mistakes += [f"BY({race}) without its mark" for race in program.reporters if race not in program.marks]
     program.mistakes += [f"no CHAIN({race}) for {place}" for (race, place), chains in program.chains.items() if not chains]
     return program
@@ -193,13 +201,17 @@ def compare(program, detector, status, report_path, output, records):
         wrong.append("the program did not end in good order")
         wrong += [f"  {line}" for line in output.splitlines() if "redflag:" in line][-3:]
     wrong += compare_reports(program, expected, reports)
-    wrong += [f"{len(reports)} reports, expected {count}" for count in program.values("REPORTS") if len(reports) != int(count)]
+    wrong += compare_judgements(program, expected, reports)
+    if (count := program.values("REPORTS")) and len(reports) != int(count[0]):
+        wrong.append(f"{len(reports)} reports, expected {count[0]}")
+    repeated = {fingerprint: count for summary in summaries for fingerprint, count in summary["repeated"].items()}
+    for least in map(int, program.values("REPEATED")):
+        wrong += [f"{report['fingerprint']} was found again {repeated.get(report['fingerprint'], 0)} times, expected {least}"
+                  for report in reports if repeated.get(report["fingerprint"], 0) < least]
     for report in reports:
         block = report.get("block", {})
         place = f"{block.get('place')} {block.get('thread', '')}".strip()
-        variable = report["variable"] + (f"+{report['offset']}" if report["offset"] else "")
         wrong += [f"the place is {place}, expected {wanted}" for wanted in program.values("PLACE") if wanted != place]
-        wrong += [f"the variable is {variable}, expected {wanted}" for wanted in program.values("VARIABLE") if wanted != variable]
     return list(dict.fromkeys(wrong))
 
 
@@ -232,11 +244,27 @@ def compare_reports(program, expected, reports):
     return wrong
 
 
+def compare_judgements(program, expected, reports):
+    """What the reports say of the races whose PATTERN, RANK or VARIABLE is given; a report is of the race that its first two sides are."""
+    wrong = []
+    files = {source.name for source in program.sources} | {"invisible.h"}
+    for report in [report for report in reports if report["earlier"]]:
+        places = tuple(sorted(Side(access, files).place for access in (report["access"], report["earlier"][0])))
+        judgement = report.get("judgement", {})
+        said = {"PATTERN": judgement.get("pattern", ""), "VARIABLE": report["variable"] + (f"+{report['offset']}" if report["offset"] else ""),
+                "RANK": judgement.get("rank") if report["detector"] == "hb" else None}
+        for race in [race for race, wanted in expected.items() if wanted == places]:
+            wrong += [f"{word}({race}): expected {wanted}, came {said[word]}"
+                      for word, wanted in program.judged.get(race, {}).items() if said[word] not in (wanted, None)]
+    return wrong
+
+
 def compare_recording(program, redflag, detector, trace):
     """What was recorded: the same races, one by one, as the detector found while the program ran; and the reports that are expected."""
     def analyze(one, *options):
         return subprocess.run(["timeout", str(RUN_SECONDS), str(redflag), "analyze", "-d", detector, *options, str(one)],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False)
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL if "--json" in options else subprocess.STDOUT, text=True,
+                              errors="replace", check=False)
     if not trace.exists() or trace.stat().st_size == 0:
         return ["nothing was recorded"]
     wrong = []

@@ -1,4 +1,7 @@
 // Two threads write while both hold the lock for reading: readers are not ordered among themselves.
+// PATTERN(value): write under read lock
+// RANK(value): high
+// VARIABLE(value): value
 #include <pthread.h>
 
 #include "invisible.h"

@@ -1,4 +1,7 @@
 // Two threads use one shared_ptr object, one of them changing it: only the count is synchronized, not the pointer.
+// PATTERN(global): smart pointer replaced
+// RANK(global): high
+// VARIABLE(global): global
 #include <pthread.h>
 
 #include <memory>

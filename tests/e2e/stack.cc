@@ -1,5 +1,7 @@
 // A local variable of main whose address another thread has.
 // PLACE: stack main
+// PATTERN(local): stack object shared
+// RANK(local): medium
 #include <pthread.h>
 
 #include "invisible.h"

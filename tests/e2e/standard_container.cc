@@ -1,4 +1,7 @@
 // A race inside std::vector: the innermost line of the program is the call.
+// PATTERN(numbers): container mutated
+// RANK(numbers): high
+// VARIABLE(numbers): numbers
 #include <pthread.h>
 
 #include <vector>

@@ -4,6 +4,7 @@
   surroundings_test.py REDFLAG [unittest options]
 """
 
+import json
 import os
 import pathlib
 import platform
@@ -425,6 +426,28 @@ class Surroundings(unittest.TestCase):
         self.assertEqual(self.run_it(program, options="report_bugs=0").returncode, 0)
         self.assertRegex(self.run_it(program, options="print_stats=1").stderr, r"1 races reported")
         self.assertRegex(self.run_it(program, options="halt_on_eror=1").stderr, "halt_on_error")
+
+    def test_suppressions(self):
+        program = self.build(RACE)
+        good, other = self.folder / "good.txt", self.folder / "other.txt"
+        good.write_text("variable:^shared$\n")
+        other.write_text("race:nowhere\nvariable:shared until=2001-01-01\nmutex:m\n")
+        silent = self.run_it("--suppressions", other, "--suppressions", good, "--", program, options="print_suppressions=1")
+        self.assertEqual(silent.returncode, 0, silent.stderr)
+        for words in ("has expired", "1 mutex rule has no effect", "1 race matched by variable:.shared", "nothing matched by race:nowhere"):
+            self.assertRegex(silent.stderr, words)
+        self.check_one_race(self.run_it("--suppressions", other, "--", program))
+        self.assertEqual(self.run_it(program, options=f"suppressions={other}:suppressions={good}").returncode, 0)
+        self.assertEqual(self.run_it("--suppressions", self.folder / "none", "--", program).returncode, 2)
+
+    def test_a_race_is_suppressed_by_its_fingerprint(self):
+        program = self.build(RACE)
+        reports, rules = self.folder / "races.json", self.folder / "rules.txt"
+        self.check_one_race(self.run_it("--json", reports, "--", program))
+        fingerprint = json.loads(reports.read_text().splitlines()[0])["fingerprint"]
+        subprocess.run([REDFLAG, "suppress", fingerprint[:6], "--in", reports, "--file", rules], check=True, timeout=60)
+        self.assertRegex(rules.read_text(), r"# shared: write in main::.*, write in main::.*\nfingerprint:" + fingerprint)
+        self.assertEqual(self.run_it("--suppressions", rules, "--", program).returncode, 0)
 
 
 if __name__ == "__main__":

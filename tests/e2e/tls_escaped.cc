@@ -1,6 +1,6 @@
 // A thread-local variable whose address escaped is shared like any other.
 // PLACE: thread-local T1
-// VARIABLE: mine
+// VARIABLE(mine): mine
 #include <pthread.h>
 
 #include "invisible.h"

@@ -1,6 +1,6 @@
 // The first thread's thread-local variable, of a struct, written by another one.
 // PLACE: thread-local main
-// VARIABLE: mine.second
+// VARIABLE(mine): mine.second
 #include <pthread.h>
 
 #include "invisible.h"

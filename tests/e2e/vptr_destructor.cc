@@ -1,4 +1,6 @@
 // The destructor of the base sets the vptr back while another thread has just called through it.
+// PATTERN(vptr): vptr in destructor
+// RANK(vptr): high
 #include <pthread.h>
 
 #include <new>

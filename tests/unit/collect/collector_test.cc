@@ -199,9 +199,52 @@ TEST_F(CollectorTest, RepetitionsAreCountedNotShown) {
   EXPECT_EQ(collector.races(), 2u);
   collector.Finish(0);
   ExpectLine("redflag: 2 data races in ./subject --fast (process 77); 2 repetitions of them not shown");
+  ExpectLine("redflag:   #2   medium counter+8: unlocked read");
+  ExpectLine("redflag:   #1   medium counter+8: unlocked read, 3 times");
   EXPECT_EQ(json.back()["kind"], "summary");
+  EXPECT_EQ(json.back()["pid"], 77);
+  EXPECT_EQ(json.back()["repeated"], (Json{{json[0]["fingerprint"].get<std::string>(), 2}}));
+  EXPECT_EQ(json.back()["repetitions"], 2);
   EXPECT_EQ(json.back()["races"], 2);
   EXPECT_EQ(json.back()["orderly"], false);
+}
+
+TEST_F(CollectorTest, TheProgramCountsRepetitionsToo) {
+  RaceMessage race = Race();
+  race.sequence = 3;
+  Send(race);
+  Send(RepeatsMessage{.sequence = 3, .count = 999});
+  Send(RepeatsMessage{.sequence = 4, .count = 5});  // nobody told of it
+  collector.Finish(0);
+  ExpectLine("redflag: 1 data race in ./subject --fast (process 77); 999 repetitions of them not shown");
+  EXPECT_EQ(json.back()["repeated"].begin().value(), 999);
+}
+
+TEST_F(CollectorTest, TheSameLinesByOtherWaysAreOneReport) {
+  RaceMessage race = Race();
+  Send(race);
+  race.accesses[0].stack.frames.push_back(At("extern-c"));  // another caller, beyond what counts
+  race.accesses[0].stack.frames.push_back(At("constructor"));
+  Send(race);
+  EXPECT_EQ(collector.races(), 1u);
+  EXPECT_EQ(collector.repeated(), 1u);
+  race.accesses[1].stack.frames[0] = At("lambda");  // another line
+  Send(race);
+  EXPECT_EQ(collector.races(), 2u);
+}
+
+TEST_F(CollectorTest, AThousandObjectsAreOneReport) {
+  RaceMessage race = Race();
+  race.block = RawBlock{};
+  race.block->place = wire::Place::kHeap;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    race.sequence = i;
+    race.address = 0x7f00'0000'0000 + i * 64;
+    race.accesses[0].address = race.accesses[1].address = race.address;
+    Send(race);
+  }
+  EXPECT_EQ(collector.races(), 1u);
+  EXPECT_EQ(collector.repeated(), 999u);
 }
 
 TEST_F(CollectorTest, SilentProgramsStaySilent) {
@@ -258,7 +301,7 @@ TEST_F(CollectorTest, NotesAndDamagedMessagesAreTold) {
 }
 
 TEST_F(CollectorTest, ASuppressedRaceIsCountedAndNotPrinted) {
-  Send(SuppressionsMessage{.is_file = false, .text = "race:counter\nnonsense\n"});
+  Send(SuppressionsMessage{.is_file = false, .wants_usage = true, .text = "race:counter\nnonsense\nrace:nowhere\n"});
   EXPECT_EQ(output.text, "redflag: warning: 'nonsense' is no suppression: expected race:PATTERN\n");
   output.text.clear();
   Send(Race());
@@ -266,10 +309,39 @@ TEST_F(CollectorTest, ASuppressedRaceIsCountedAndNotPrinted) {
   EXPECT_EQ(output.text, "");
   EXPECT_EQ(collector.races(), 0u);
   EXPECT_EQ(collector.suppressed(), 2u);
+  collector.Finish(0);
+  EXPECT_EQ(output.text,
+            "redflag: suppressions: 1 race matched by race:counter\nredflag: suppressions: nothing matched by "
+            "race:nowhere\n");
+  EXPECT_EQ(json.back()["unused_suppressions"], Json::array({"race:nowhere"}));
+}
+
+TEST_F(CollectorTest, ARaceHiddenByItsModuleNeedsNoNames) {
+  Send(SuppressionsMessage{.is_file = false, .wants_usage = false, .text = "called_from_lib:" + program->path()});
+  Send(Race());
+  EXPECT_EQ(output.text, "");
+  EXPECT_EQ(collector.suppressed(), 1u);
+}
+
+TEST_F(CollectorTest, AFingerprintHidesItsRaceAndASpecialVariableIsDemoted) {
+  Send(SuppressionsMessage{.is_file = false, .wants_usage = false, .text = "special:counter"});
+  Send(Race());
+  EXPECT_EQ(json.at(0)["judgement"]["rank"], "low");
+  TextBuffer other_output;
+  Collector other({.detector = "hb", .pid = 1, .json = {}}, other_output);
+  const std::string rule = "fingerprint:" + json[0]["fingerprint"].get<std::string>();
+  for (const WireMessage& message : std::vector<WireMessage>{
+           ModuleMessage{
+               .begin = kBias + 0x1000, .end = kBias + 0x3000, .bias = kBias, .path = program->path(), .gone = false},
+           SuppressionsMessage{.is_file = false, .wants_usage = false, .text = rule}, Race()}) {
+    other.Consume(EncodeMessage(message));
+  }
+  EXPECT_EQ(other_output.text, "");
+  EXPECT_EQ(other.suppressed(), 1u);
 }
 
 TEST_F(CollectorTest, AFileOfSuppressionsThatIsNotThereIsComplainedOf) {
-  Send(SuppressionsMessage{.is_file = true, .text = "/no/such/file"});
+  Send(SuppressionsMessage{.is_file = true, .wants_usage = false, .text = "/no/such/file"});
   EXPECT_EQ(output.text, "redflag: warning: cannot read the suppressions in /no/such/file\n");
 }
 

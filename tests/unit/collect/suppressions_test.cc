@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+#include <vector>
+
 namespace redflag {
 namespace {
 
@@ -38,11 +42,107 @@ TEST(SuppressionsTest, TopIsTheInnermostFrame) {
   EXPECT_FALSE(Suppressed("race_top:cache"));
 }
 
-TEST(SuppressionsTest, OtherTypesHaveNoEffectAndNonsenseIsComplainedOf) {
-  EXPECT_FALSE(Suppressed("deadlock:main\nmutex:main\nthread:main\nsignal:main\ncalled_from_lib:x.so"));
+TEST(SuppressionsTest, TypesWithoutEffectAreToldOnceAndNonsenseIsComplainedOf) {
   Suppressions suppressions;
+  EXPECT_EQ(suppressions.Add("deadlock:main\nmutex:main\nthread:main\nsignal:main\ndeadlock:x\n", "a.txt"),
+            (std::vector<std::string>{"a.txt: 2 deadlock rules have no effect: only data races are reported",
+                                      "a.txt: 1 mutex rule has no effect: only data races are reported",
+                                      "a.txt: 1 signal rule has no effect: only data races are reported",
+                                      "a.txt: 1 thread rule has no effect: only data races are reported"}));
   EXPECT_EQ(suppressions.Add("raze:main\nmain\nrace:\n").size(), 3u);
+  EXPECT_EQ(suppressions.Add("\n\nraze:main", "a.txt").at(0),
+            "a.txt:3: 'raze:main' is no suppression: expected race:PATTERN");
+  EXPECT_TRUE(suppressions.rules().empty());
   EXPECT_FALSE(suppressions.Match(Race()));
+}
+
+TEST(SuppressionsTest, SeveralFramesFollowEachOther) {
+  EXPECT_TRUE(Suppressed("race:lib::Put <- main"));
+  EXPECT_FALSE(Suppressed("race:main <- lib::Put"));
+  EXPECT_TRUE(Suppressed("race_top:Put <- main"));
+  EXPECT_FALSE(Suppressed("race_top:main <- Put"));
+  EXPECT_TRUE(Suppressed("race:lib::Put <- ... <- main"));
+  EXPECT_TRUE(Suppressed("race:... <- main"));
+  EXPECT_FALSE(Suppressed("race:lib::Put <- * <- main"));
+  EXPECT_FALSE(Suppressed("race:cache <- main")) << "the variable is no frame";
+  RaceReport deep = Race();
+  auto& stack = deep.access.stack;
+  stack.insert(stack.begin() + 1, 3, Frame{.function = "Middle", .file = "", .line = 0, .column = 0});
+  Suppressions suppressions;
+  suppressions.Add("race:lib::Put <- Middle <- ... <- Middle <- main");
+  EXPECT_TRUE(suppressions.Match(deep));
+  EXPECT_EQ(Suppressions().Add("race: <- a").at(0), "'race: <- a': a frame is missing beside <-");
+}
+
+TEST(SuppressionsTest, RulesExpireAndThatIsTold) {
+  Suppressions suppressions(*ParseDate("2026-03-01"));
+  EXPECT_TRUE(suppressions.Add("race:nothing until=2026-03-01").empty());
+  EXPECT_EQ(suppressions.Add("race:lib::Put  until=2026-02-28").at(0),
+            "'race:lib::Put  until=2026-02-28' has expired and hides nothing any more");
+  EXPECT_FALSE(suppressions.Match(Race()));
+  EXPECT_EQ(suppressions.Add("race:lib::Put until=2026-02-30").at(0),
+            "'race:lib::Put until=2026-02-30': expected until=YYYY-MM-DD");
+  EXPECT_TRUE(suppressions.Add("race:lib::Put until=2026-03-01").empty());
+  EXPECT_TRUE(suppressions.Match(Race()));
+}
+
+TEST(SuppressionsTest, FingerprintsAreWhole) {
+  RaceReport race = Race();
+  race.fingerprint = "0123456789abcdef";
+  Suppressions suppressions;
+  EXPECT_EQ(suppressions.Add("fingerprint:0123\nfingerprint:0123456789abcdeg\n").size(), 2u);
+  EXPECT_FALSE(suppressions.Match(race));
+  EXPECT_TRUE(suppressions.Add("fingerprint:0123456789ABCDEF").empty());
+  EXPECT_TRUE(suppressions.Match(race));
+}
+
+TEST(SuppressionsTest, VariablesFunctionsTypesFilesAndObjects) {
+  EXPECT_TRUE(Suppressed("variable:^cache$"));
+  EXPECT_FALSE(Suppressed("variable:main"));
+  EXPECT_TRUE(Suppressed("function:lib::Put"));
+  EXPECT_FALSE(Suppressed("function:^main$")) << "its callers are not meant";
+  EXPECT_TRUE(Suppressed("fun:lib::Get"));
+  EXPECT_TRUE(Suppressed("fun_r:^main$"));
+  EXPECT_TRUE(Suppressed("type:^lib$"));
+  EXPECT_FALSE(Suppressed("type:Put"));
+  EXPECT_TRUE(Suppressed("src:lib/get.cc"));
+  EXPECT_TRUE(Suppressed("obj:/lib/x.so"));
+  EXPECT_TRUE(Suppressed("called_from_lib:x.so"));
+  EXPECT_FALSE(Suppressed("called_from_lib:main"));
+  EXPECT_FALSE(Suppressed("special:cache")) << "demoted, not hidden";
+}
+
+TEST(SuppressionsTest, ModulesDecideWithoutNames) {
+  Suppressions suppressions;
+  suppressions.Add("race:libfoo.so\ncalled_from_lib:libbar.so\nrace_top:libtop.so\nrace:a <- libchain.so");
+  EXPECT_TRUE(suppressions.MatchModules({{"/app"}, {"/app", "/lib/libfoo.so.1"}}));
+  EXPECT_TRUE(suppressions.MatchModules({{"/lib/libbar.so", "/app"}}));
+  EXPECT_FALSE(suppressions.MatchModules({{"/app", "/lib/libbar.so"}}));
+  EXPECT_FALSE(suppressions.MatchModules({{"/app", "/lib/libtop.so"}}));
+  EXPECT_FALSE(suppressions.MatchModules({{"/app", "/lib/libchain.so"}, {}}));
+}
+
+TEST(SuppressionsTest, UseIsCounted) {
+  Suppressions suppressions;
+  suppressions.Add("race:nothing\nrace:lib::Put\nspecial:cache");
+  EXPECT_TRUE(suppressions.Match(Race()));
+  EXPECT_TRUE(suppressions.Match(Race()));
+  EXPECT_NE(suppressions.MatchSpecial(Race()), nullptr);
+  EXPECT_EQ(suppressions.rules()[0].matches, 0u);
+  EXPECT_EQ(suppressions.rules()[1].matches, 2u);
+  EXPECT_EQ(suppressions.rules()[2].matches, 1u);
+}
+
+TEST(SuppressionsTest, SeveralFilesAreRead) {
+  const std::string one = testing::TempDir() + "/one.txt";
+  const std::string two = testing::TempDir() + "/two.txt";
+  std::ofstream(one) << "race:one\n";
+  std::ofstream(two) << "race:two\nnonsense";
+  Suppressions suppressions;
+  EXPECT_EQ(suppressions.AddFiles(one + ";/no/such/file;" + two),
+            (std::vector<std::string>{"cannot read the suppressions in /no/such/file",
+                                      two + ":2: 'nonsense' is no suppression: expected race:PATTERN"}));
+  EXPECT_EQ(suppressions.rules().size(), 2u);
 }
 
 TEST(SuppressionsTest, APatternTiedToTheEndIgnoresParameters) {

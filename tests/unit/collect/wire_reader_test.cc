@@ -57,8 +57,9 @@ std::vector<WireMessage> Examples() {
           bare,
           NoteMessage{.severity = 1, .text = ""},
           NoteMessage{.severity = 2, .text = "eight..."},
-          SuppressionsMessage{.is_file = true, .text = "/etc/races"},
-          SuppressionsMessage{.is_file = false, .text = "race:f\n"},
+          SuppressionsMessage{.is_file = true, .wants_usage = false, .text = "/etc/races"},
+          SuppressionsMessage{.is_file = false, .wants_usage = true, .text = "race:f\n"},
+          RepeatsMessage{.sequence = 7, .count = 1000},
           TagMessage{.number = 3, .object_type = "NSArray", .header = ""},
           EndMessage{}};
 }

@@ -1,0 +1,127 @@
+#include "collect/triage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "report/judgement.h"
+#include "report/own_code.h"
+
+namespace redflag {
+namespace {
+
+std::string PlaceOf(const AccessSite& site) {
+  const Frame* frame = InnermostOwn(site.stack);
+  std::string place = fmt::format("{} {}", Describe(site), site.size);
+  if (frame == nullptr) return place;
+  if (frame->line == 0) return place + fmt::format(" {}+{:x}", frame->module, frame->offset);
+  return place + fmt::format(" {}:{}:{}", frame->file, frame->line, frame->column);
+}
+
+// Of races that are one to a reader: the fingerprint, and where in the source each side is.
+std::string PlacesOf(const RaceReport& report) {
+  std::vector<std::string> places = {PlaceOf(report.access)};
+  for (const AccessSite& site : report.earlier) places.push_back(PlaceOf(site));
+  std::sort(places.begin(), places.end());
+  return fmt::format("{} {} {}\n{}", report.fingerprint, report.offset,
+                     report.block ? static_cast<int>(report.block->place) : -1, fmt::join(places, "\n"));
+}
+
+}  // namespace
+
+std::vector<std::string> Triage::OnSuppressions(const SuppressionsMessage& message) {
+  wants_usage_ |= message.wants_usage;
+  return message.is_file ? suppressions_.AddFiles(message.text) : suppressions_.Add(message.text);
+}
+
+void Triage::Count(size_t group, uint64_t count) {
+  if (group == kUnwanted) {
+    suppressed_ += count;
+  } else {
+    repeated_ += count;
+    groups_[group].repeated += count;
+  }
+}
+
+std::optional<RaceReport> Triage::Take(const RaceMessage& race, uint64_t count) {
+  const auto [known, is_new] = by_key_.try_emplace(builder_.KeyOf(race), kUnwanted);
+  size_t& group = known->second;
+  const auto is_unwanted = [&] {
+    Count(kUnwanted, count);
+    return std::nullopt;
+  };
+  if (!is_new) {
+    Count(group, count);
+    if (group != kUnwanted) by_sequence_[race.sequence] = group;
+    return std::nullopt;
+  }
+  if (suppressions_.MatchModules(builder_.ModulesOf(race))) return is_unwanted();
+  RaceReport report = builder_.Build(race);
+  if (suppressions_.Match(report)) return is_unwanted();
+  if (const SuppressionRule* special = suppressions_.MatchSpecial(report)) {
+    JudgeSpecial(report, fmt::format("a rule says that races on it are expected: {}", special->text));
+  }
+  const auto [placed, is_first] = by_place_.try_emplace(PlacesOf(report), groups_.size());
+  group = placed->second;
+  by_sequence_[race.sequence] = group;
+  if (!is_first) {
+    Count(group, count);
+    return std::nullopt;
+  }
+  groups_.push_back({.fingerprint = report.fingerprint,
+                     .target = DescribeTarget(report),
+                     .pattern = report.judgement ? report.judgement->pattern : "",
+                     .rank = report.judgement ? report.judgement->rank : Judgement::Rank::kMedium});
+  Count(group, count - 1);
+  return report;
+}
+
+// Of unwanted races, repetitions are the program's own business: it subtracts what was suppressed from what it told.
+void Triage::Repeat(uint64_t sequence, uint64_t count) {
+  if (const auto found = by_sequence_.find(sequence); found != by_sequence_.end()) Count(found->second, count);
+}
+
+std::map<std::string, uint64_t> Triage::RepeatedByFingerprint() const {
+  std::map<std::string, uint64_t> repeated;
+  for (const Group& group : groups_) {
+    if (group.repeated != 0) repeated[group.fingerprint] += group.repeated;
+  }
+  return repeated;
+}
+
+std::vector<std::string> DescribeGroups(const std::vector<Triage::Group>& groups, size_t most) {
+  std::vector<size_t> order(groups.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return groups[a].rank != groups[b].rank ? groups[a].rank < groups[b].rank : a < b;
+  });
+  std::vector<std::string> lines;
+  for (const size_t i : order) {
+    if (lines.size() == most) {
+      lines.push_back(fmt::format("and {} more", groups.size() - most));
+      break;
+    }
+    const Triage::Group& group = groups[i];
+    std::string line = fmt::format("#{:<3} {:<6} {}", i + 1, RankName(group.rank), group.target);
+    if (!group.pattern.empty()) line += ": " + group.pattern;
+    if (group.repeated != 0) line += fmt::format(", {} times", group.repeated + 1);
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<std::string> DescribeUsage(const Suppressions& suppressions) {
+  std::vector<std::string> lines;
+  for (const SuppressionRule& rule : suppressions.rules()) {
+    if (rule.matches == 0) continue;
+    lines.push_back(fmt::format("{} race{} matched by {}", rule.matches, rule.matches == 1 ? "" : "s", rule.text));
+  }
+  for (const SuppressionRule& rule : suppressions.rules()) {
+    if (rule.matches == 0) lines.push_back(fmt::format("nothing matched by {}", rule.text));
+  }
+  return lines;
+}
+
+}  // namespace redflag

@@ -1,0 +1,72 @@
+#include "report/fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "report/own_code.h"
+
+namespace redflag {
+namespace {
+
+// FNV-1a of 64 bits.
+uint64_t HashText(std::string_view text) {
+  constexpr uint64_t kBasis = 0xcbf29ce484222325;
+  constexpr uint64_t kPrime = 0x100000001b3;
+  uint64_t hash = kBasis;
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * kPrime;
+  return hash;
+}
+
+std::string NameOf(const Frame& frame) {
+  if (!frame.function.empty()) return PlainName(frame.function);
+  const std::string& file = frame.file.empty() ? frame.module : frame.file;
+  return "in " + file.substr(file.rfind('/') + 1);
+}
+
+// A function that calls itself counts once: how deep it was is chance.
+std::string ChainOf(const std::vector<Frame>& stack) {
+  const bool has_own = std::any_of(stack.begin(), stack.end(), IsUserCode);
+  std::vector<std::string> names;
+  for (const Frame& frame : stack) {
+    if (has_own && !IsUserCode(frame)) continue;
+    std::string name = NameOf(frame);
+    if (!names.empty() && names.back() == name) continue;
+    if (names.size() == kFingerprintFrames) break;
+    names.push_back(std::move(name));
+  }
+  return fmt::format("{}", fmt::join(names, " < "));
+}
+
+// One element of an array is as good as another.
+std::string WithoutIndices(std::string_view variable) {
+  std::string kept;
+  for (size_t i = 0; i < variable.size(); ++i) {
+    kept += variable[i];
+    if (variable[i] == '[') {
+      while (i + 1 < variable.size() && variable[i + 1] >= '0' && variable[i + 1] <= '9') ++i;
+    }
+  }
+  return kept;
+}
+
+std::string SideOf(const AccessSite& site) { return Describe(site) + " " + ChainOf(site.stack); }
+
+}  // namespace
+
+std::string FingerprintText(const RaceReport& report) {
+  std::vector<std::string> sides = {SideOf(report.access)};
+  if (!report.earlier.empty()) sides.push_back(SideOf(report.earlier.front()));
+  std::sort(sides.begin(), sides.end());
+  return fmt::format("{}\n{}", WithoutIndices(PlainName(report.variable)), fmt::join(sides, "\n"));
+}
+
+std::string FingerprintOf(const RaceReport& report) {
+  return fmt::format("{:016x}", HashText(FingerprintText(report)));
+}
+
+}  // namespace redflag

@@ -1,0 +1,17 @@
+// What is thought of a race: its pattern, a suggestion, and how much it deserves attention, with reasons. From what was observed only; no
+// report is dropped for it. The rules and where they come from are in docs/ranking.md.
+#pragma once
+
+#include <string_view>
+
+#include "report/race_report.h"
+#include "report/source.h"
+
+namespace redflag {
+
+Judgement Judge(const RaceReport& report, SourceText& source);
+
+// The user says that races on this variable are expected: `reason` comes first, and the rank is low.
+void JudgeSpecial(RaceReport& report, std::string_view reason);
+
+}  // namespace redflag
