@@ -26,10 +26,6 @@ std::optional<Dwarf_Die> TypeOf(Dwarf_Die& die) {
 std::optional<uint64_t> PlaceOf(Dwarf_Die& member) {
   Dwarf_Attribute attribute;
   Dwarf_Word value = 0;
-  if (dwarf_attr(&member, DW_AT_data_bit_offset, &attribute) != nullptr) {
-    if (dwarf_formudata(&attribute, &value) != 0) return std::nullopt;
-    return value / 8;
-  }
   if (dwarf_attr(&member, DW_AT_data_member_location, &attribute) == nullptr) return std::nullopt;  // a static one
   if (dwarf_formudata(&attribute, &value) != 0) return std::nullopt;
   return value;
@@ -89,6 +85,8 @@ bool StepInto(Dwarf_Die& type, uint64_t& offset, std::string& path) {
   do {
     const int kind = dwarf_tag(&member);
     if (kind != DW_TAG_member && kind != DW_TAG_inheritance) continue;
+    Dwarf_Attribute bits;
+    if (dwarf_attr(&member, DW_AT_bit_size, &bits) != nullptr) continue;  // others may have the same byte
     const std::optional<uint64_t> place = PlaceOf(member);
     std::optional<Dwarf_Die> inner = TypeOf(member);
     if (!place || !inner || offset < *place || offset - *place >= SizeOf(*inner)) continue;

@@ -42,16 +42,22 @@ std::string ChainOf(const std::vector<Frame>& stack) {
   return fmt::format("{}", fmt::join(names, " < "));
 }
 
-// One element of an array is as good as another.
-std::string WithoutIndices(std::string_view variable) {
-  std::string kept;
-  for (size_t i = 0; i < variable.size(); ++i) {
-    kept += variable[i];
-    if (variable[i] == '[') {
-      while (i + 1 < variable.size() && variable[i + 1] >= '0' && variable[i + 1] <= '9') ++i;
-    }
+bool IsDigit(char letter) { return letter >= '0' && letter <= '9'; }
+
+// The name is a name like others; behind it, fields count, and one element of an array is as good as another.
+std::string PlainVariable(std::string_view variable) {
+  size_t end = 0;
+  while (end < variable.size() && variable[end] != '.' &&
+         !(variable[end] == '[' && end + 1 < variable.size() && IsDigit(variable[end + 1]))) {
+    ++end;
   }
-  return kept;
+  std::string plain = PlainName(variable.substr(0, end));
+  bool is_index = false;
+  for (const char letter : variable.substr(end)) {
+    is_index = letter == '[' || (is_index && IsDigit(letter));
+    if (!is_index || letter == '[') plain += letter;
+  }
+  return plain;
 }
 
 std::string SideOf(const AccessSite& site) { return Describe(site) + " " + ChainOf(site.stack); }
@@ -62,7 +68,7 @@ std::string FingerprintText(const RaceReport& report) {
   std::vector<std::string> sides = {SideOf(report.access)};
   if (!report.earlier.empty()) sides.push_back(SideOf(report.earlier.front()));
   std::sort(sides.begin(), sides.end());
-  return fmt::format("{}\n{}", WithoutIndices(PlainName(report.variable)), fmt::join(sides, "\n"));
+  return fmt::format("{}\n{}", PlainVariable(report.variable), fmt::join(sides, "\n"));
 }
 
 std::string FingerprintOf(const RaceReport& report) {

@@ -1,10 +1,10 @@
 // The Attributes bug of RaceTrack 4.1.2: two caches of bits in one word. A check of other bits is harmless, two updates are not.
 // PATTERN(check): safe flag update
 // RANK(check): low
-// VARIABLE(check): checked
+// VARIABLE(check): checked.flags
 // PATTERN(update): flag updates overwrite each other
 // RANK(update): high
-// VARIABLE(update): updated
+// VARIABLE(update): updated.flags
 #include <pthread.h>
 
 #include "invisible.h"

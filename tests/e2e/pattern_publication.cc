@@ -4,7 +4,7 @@
 // VARIABLE(object): object
 // PATTERN(value): unsynchronized access
 // RANK(value): medium
-// VARIABLE(value): place
+// VARIABLE(value): place.value
 #include <pthread.h>
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
 // The StringBuilder bug of RaceTrack 4.1.1: a thread decides by `owner`, unlocked, whether the buffer is its own.
 // PATTERN(owner): check then act
 // RANK(owner): high
-// VARIABLE(owner): builder
+// VARIABLE(owner): builder.owner
 // PATTERN(buffer): unsynchronized access
 // RANK(buffer): medium
-// VARIABLE(buffer): builder
+// VARIABLE(buffer): builder.buffer
 #include <pthread.h>
 
 #include "invisible.h"

@@ -4,7 +4,7 @@
 // VARIABLE(state): state
 // PATTERN(cache): unlocked read
 // RANK(cache): medium
-// VARIABLE(cache): cache
+// VARIABLE(cache): cache.key
 #include <pthread.h>
 
 #include "invisible.h"

@@ -199,8 +199,8 @@ TEST_F(CollectorTest, RepetitionsAreCountedNotShown) {
   EXPECT_EQ(collector.races(), 2u);
   collector.Finish(0);
   ExpectLine("redflag: 2 data races in ./subject --fast (process 77); 2 repetitions of them not shown");
-  ExpectLine("redflag:   #2   medium counter+8: unlocked read");
-  ExpectLine("redflag:   #1   medium counter+8: unlocked read, 3 times");
+  ExpectLine("redflag:   #2   medium counter[2]: unlocked read");
+  ExpectLine("redflag:   #1   medium counter[2]: unlocked read, 3 times");
   EXPECT_EQ(json.back()["kind"], "summary");
   EXPECT_EQ(json.back()["pid"], 77);
   EXPECT_EQ(json.back()["repeated"], (Json{{json[0]["fingerprint"].get<std::string>(), 2}}));
