@@ -48,7 +48,9 @@ Dwarf_Die DeclarationOf(Dwarf_Die die) {
   return die;
 }
 
-// The name with its namespaces and classes, without parameters: GCC gives functions of one file no linker's name.
+}  // namespace
+
+// GCC gives functions of one file no linker's name.
 std::string ScopedName(Dwarf_Die& die) {
   Dwarf_Die declaration = DeclarationOf(die);
   Dwarf_Die* found = nullptr;
@@ -65,6 +67,8 @@ std::string ScopedName(Dwarf_Die& die) {
   }
   return name;
 }
+
+namespace {
 
 std::string FunctionName(Dwarf_Die& die) {
   const char* linkage = LinkageName(die);
@@ -198,6 +202,28 @@ DwarfIndex::Found DwarfIndex::Find(uint64_t address) {
   frames.back().function = FunctionName(die);
   found.is_full_name = LinkageName(die) != nullptr;
   return found;
+}
+
+std::vector<Dwarf_Die> DwarfIndex::ClassesAt(uint64_t address) {
+  const uint64_t wanted = address - bias_;
+  Unit* unit = UnitAt(wanted);
+  if (unit == nullptr) return {};
+  if (!unit->walked) Walk(*unit, unit->contents, 0);
+  const Function* function = FunctionAt(*unit, wanted);
+  if (function == nullptr) return {};
+  std::vector<Dwarf_Die> functions = {function->die};
+  FindInlined(function->die, wanted, 0, functions);
+  std::vector<Dwarf_Die> classes;
+  for (; !functions.empty(); functions.pop_back()) {
+    Dwarf_Die declaration = DeclarationOf(functions.back());
+    Dwarf_Die* found = nullptr;
+    const int count = dwarf_getscopes_die(&declaration, &found);
+    const std::unique_ptr<Dwarf_Die, decltype(&std::free)> scopes(found, &std::free);
+    if (count < 2) continue;
+    const int tag = dwarf_tag(&found[1]);
+    if (tag == DW_TAG_class_type || tag == DW_TAG_structure_type) classes.push_back(found[1]);
+  }
+  return classes;
 }
 
 void DwarfIndex::FindInlined(Dwarf_Die scope, uint64_t address, int depth, std::vector<Dwarf_Die>& chain) {

@@ -29,6 +29,9 @@ class DwarfIndex {
   };
   Found Find(uint64_t address);
 
+  // The classes of the member functions among them, in the same order.
+  std::vector<Dwarf_Die> ClassesAt(uint64_t address);
+
  private:
   struct Function {
     uint64_t begin, end;
@@ -57,6 +60,9 @@ class DwarfIndex {
   std::vector<Unit> units_;
   std::vector<Range> ranges_;  // by `begin`
 };
+
+// The name with its namespaces and classes, without parameters.
+std::string ScopedName(Dwarf_Die& die);
 
 // A linker's name in the words of the source; as it is if it has none.
 std::string Demangle(const char* name);

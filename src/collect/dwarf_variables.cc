@@ -161,7 +161,10 @@ std::optional<DwarfVariables::Field> DwarfVariables::FieldAt(uint64_t begin, boo
     }
   }
   if (found == types_.end()) return std::nullopt;
-  Dwarf_Die type = found->second;
+  return FieldIn(found->second, offset);
+}
+
+DwarfVariables::Field DwarfVariables::FieldIn(Dwarf_Die type, uint64_t offset) {
   Field field{.path = {}, .offset = offset};
   Field at = field;
   for (int depth = 0; depth < kMaxDepth && StepInto(type, at.offset, at.path); ++depth) {

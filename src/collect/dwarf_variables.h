@@ -27,6 +27,9 @@ class DwarfVariables {
   // does not say.
   std::optional<Field> FieldAt(uint64_t begin, bool is_thread_local, uint64_t offset);
 
+  // Of a type.
+  static Field FieldIn(Dwarf_Die type, uint64_t offset);
+
  private:
   using Place = std::pair<uint64_t, bool>;  // where it begins, and whether that is thread-local
 

@@ -122,6 +122,7 @@ void ReportBuilder::FillPlace(const RaceMessage& race, RaceReport& report) {
     }
   }
   if (race.block && race.block->place == wire::Place::kTls) NameThreadLocal(race, report);
+  if (race.block && race.block->place == wire::Place::kHeap) NameMember(race, report);
   if (!MayBeGlobal(race)) return;
   const std::optional<Datum> datum = FindDatum(race.address);
   if (!datum) return;
@@ -147,6 +148,47 @@ void ReportBuilder::NameThreadLocal(const RaceMessage& race, RaceReport& report)
     report.block->size = variable->size;
     return;
   }
+}
+
+// The heap does not say what is in a block. If member functions of one class access it on all sides, and it is as large as an object of that
+// class, it is taken for one. Locks in it are named too.
+void ReportBuilder::NameMember(const RaceMessage& race, RaceReport& report) {
+  const RawBlock& block = *race.block;
+  const auto is_inside = [&](uint64_t address) {
+    return address >= block.begin && address - block.begin < block.bytes;
+  };
+  std::vector<uint64_t> offsets = {race.address - block.begin};
+  for (const RawAccess& access : race.accesses) {
+    for (const RawLock& lock : access.locks) {
+      if (is_inside(lock.address)) offsets.push_back(lock.address - block.begin);
+    }
+  }
+  SymbolFile::Members members;
+  for (const RawAccess& access : race.accesses) {
+    if (access.origin != AccessOrigin::kProgram || access.stack.frames.empty()) return;
+    const uint64_t address = access.stack.frames.front();
+    const LoadedModule* module = modules_.FindCode(address - 1);
+    if (module == nullptr) return;
+    SymbolFile::Members found =
+        symbolizer_.Members(module->path, module->identity, address - module->bias, block.bytes, offsets);
+    if (found.type.empty() || (!members.type.empty() && members.type != found.type)) return;
+    members = std::move(found);
+  }
+  const auto name_of = [&](const DwarfVariables::Field& field) {
+    return field.path.starts_with(".") ? members.type + "::" + field.path.substr(1) : members.type + field.path;
+  };
+  report.variable = name_of(members.fields[0]);
+  report.offset = members.fields[0].offset;
+  size_t next = 1;
+  const auto name_locks = [&](const RawAccess& access, AccessSite& site) {
+    for (size_t i = 0; i < access.locks.size(); ++i) {
+      if (!is_inside(access.locks[i].address)) continue;
+      const DwarfVariables::Field& field = members.fields[next++];
+      site.locks[i].name = field.offset == 0 ? name_of(field) : fmt::format("{}+{}", name_of(field), field.offset);
+    }
+  };
+  name_locks(race.accesses[0], report.access);
+  for (size_t i = 1; i < race.accesses.size(); ++i) name_locks(race.accesses[i], report.earlier[i - 1]);
 }
 
 ThreadInfo ReportBuilder::InfoOf(uint32_t thread) {

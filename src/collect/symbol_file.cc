@@ -138,6 +138,18 @@ std::optional<SymbolFile::Variable> SymbolFile::VariableAt(uint64_t address) {
   return variable;
 }
 
+SymbolFile::Members SymbolFile::MembersAt(uint64_t code, uint64_t size, const std::vector<uint64_t>& offsets) {
+  OpenDwarf();
+  if (!dwarf_) return {};
+  for (Dwarf_Die& type : dwarf_->ClassesAt(code)) {
+    if (dwarf_bytesize(&type) < 0 || static_cast<uint64_t>(dwarf_bytesize(&type)) != size) continue;
+    Members members{.type = ScopedName(type), .fields = {}};
+    for (const uint64_t offset : offsets) members.fields.push_back(DwarfVariables::FieldIn(type, offset));
+    return members;
+  }
+  return {};
+}
+
 // The program's own variables are next to the thread pointer: on x86-64 they end there, elsewhere they begin behind two words.
 std::optional<SymbolFile::Variable> SymbolFile::ThreadLocalAt(int64_t offset) {
   GElf_Addr bias = 0;

@@ -52,6 +52,13 @@ class SymbolFile {
   std::optional<Variable> VariableAt(uint64_t address);
   // The same of thread-local memory of the program itself: so far from the thread pointer.
   std::optional<Variable> ThreadLocalAt(int64_t offset);
+  // Fields of an object of this size, if the code at an address is of a member function of a class of that size: the class, and what is at each
+  // of the offsets. Empty: it is not, or there is no telling.
+  struct Members {
+    std::string type;
+    std::vector<DwarfVariables::Field> fields;
+  };
+  Members MembersAt(uint64_t code, uint64_t size, const std::vector<uint64_t>& offsets);
   // Is the address in memory that the file is loaded into, code or data?
   bool Covers(uint64_t address) const;
 

@@ -33,6 +33,10 @@ class Symbolizer {
   std::optional<SymbolFile::Variable> ThreadLocal(const std::string& path, const FileIdentity& identity,
                                                   int64_t offset);
 
+  // Of an object of this size, of the class that the code before a return address is of (SymbolFile::MembersAt).
+  SymbolFile::Members Members(const std::string& path, const FileIdentity& identity, uint64_t return_address,
+                              uint64_t size, const std::vector<uint64_t>& offsets);
+
   // Is the address within what the file is loaded into?
   bool Covers(const std::string& path, const FileIdentity& identity, uint64_t address);
 

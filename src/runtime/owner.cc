@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kMostThreads =
     65536;  // that are looked at, the youngest first: they may have the stacks of older ones
-constexpr uint64_t kNearby = uint64_t{1} << 16;  // thread-local variables are so near to the thread pointer
+constexpr uint64_t kNextToPointer = uint64_t{1} << 16;  // thread-local variables are so near to the thread pointer
 
 struct Mapping {
   uint64_t addr;
@@ -44,7 +44,7 @@ bool FindOwner(Runtime& runtime, uint64_t addr, OwnedMemory& found) {
     if (info.frame == 0) continue;
     const uint64_t distance = addr > info.thread_pointer ? addr - info.thread_pointer : info.thread_pointer - addr;
     const bool is_on_stack = is_there(info.frame) && (IsFirstThread(info) || addr < info.frame);
-    if (!is_on_stack && (!is_there(info.thread_pointer) || distance >= kNearby)) continue;
+    if (!is_on_stack && (!is_there(info.thread_pointer) || distance >= kNextToPointer)) continue;
     const bool is_live = (info.flags & wire::kFinished) == 0;
     if (is_live || !is_found) {
       found = {.place = is_on_stack ? wire::Place::kStack : wire::Place::kTls,

@@ -44,8 +44,8 @@ constinit redflag::rt::RaceInMemory redflag_race;
 namespace redflag::rt {
 namespace {
 
-constinit AtomicMem::Lock lock;  // of redflag_race; and one stop at a time
-LockLog::Entry entry;
+constinit AtomicMem::Lock stop_lock;  // of redflag_race; and one stop at a time
+LockLog::Entry stop_entry;
 
 void ShowAccess(Runtime& runtime, const AccessRecord& record, uint64_t address, uint64_t bytes, const HeldAt* locks,
                 uint32_t lock_count) {
@@ -75,10 +75,10 @@ void Show(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   for (uint32_t i = 0; i < race.earlier_count; ++i) {
     const AccessRecord& earlier = race.earlier[i];
     const ContextId chain = runtime.contexts().PartsOf(earlier.context).chain;
-    const bool has_locks = chain != kNoContext && runtime.FindLocks(earlier, chain, entry);
-    const uint32_t held = entry.count < LockLog::kMaxLocks ? entry.count : LockLog::kMaxLocks;
+    const bool has_locks = chain != kNoContext && runtime.FindLocks(earlier, chain, stop_entry);
+    const uint32_t held = stop_entry.count < LockLog::kMaxLocks ? stop_entry.count : LockLog::kMaxLocks;
     ShowAccess(runtime, earlier, Raw(race.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(earlier.bytes) | 0x100)),
-               static_cast<uint64_t>(__builtin_popcount(Raw(earlier.bytes))), entry.locks, has_locks ? held : 0);
+               static_cast<uint64_t>(__builtin_popcount(Raw(earlier.bytes))), stop_entry.locks, has_locks ? held : 0);
   }
 }
 
@@ -115,7 +115,7 @@ void StopAtRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   const Flags& flags = runtime.flags();
   const OnRace action = flags.halt_on_error && flags.on_race == OnRace::kReport ? OnRace::kEnd : flags.on_race;
   if (action == OnRace::kReport) return;
-  ScopedLock guard(lock);
+  ScopedLock guard(stop_lock);
   const uint64_t suppressed = SuppressedRaces();
   FlushReports(flags);
   if (SuppressedRaces() != suppressed) return;
