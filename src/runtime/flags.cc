@@ -55,9 +55,9 @@ bool ParseValue(const char* text, size_t length, bool& value) {
 
 bool ParseValue(const char* text, size_t length, OnRace& value) {
   static constexpr const char* kWords[] = {"report", "stop", "core", "abort", "end"};  // as OnRace
-  for (uint8_t i = 0; i < sizeof kWords / sizeof *kWords; ++i) {
+  for (size_t i = 0; i < sizeof kWords / sizeof *kWords; ++i) {
     if (!Equal(text, length, kWords[i])) continue;
-    value = OnRace{i};
+    value = OnRace{static_cast<uint8_t>(i)};
     return true;
   }
   return false;
