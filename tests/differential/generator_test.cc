@@ -255,7 +255,7 @@ TEST(GeneratorTest, TheSameSeedGivesTheSameTrace) {
 }
 
 TEST(GeneratorTest, TracesAreWellFormed) {
-  for (uint64_t seed = 0; seed < 20'000; ++seed) {
+  for (uint64_t seed = 0; seed < 5'000; ++seed) {
     GeneratorOptions options;
     options.vary_features = seed % 2 == 0;
     if (seed % 16 == 1) options.features = 0;
@@ -330,7 +330,7 @@ TEST(GeneratorTest, FeaturesThatAreNotAskedForDoNotOccur) {
 }
 
 TEST(GeneratorTest, WithoutMistakesNothingRaces) {
-  for (uint64_t seed = 0; seed < 20'000; ++seed) {
+  for (uint64_t seed = 0; seed < 5'000; ++seed) {
     GeneratorOptions options;
     options.mistakes = 0;
     options.vary_features = seed % 2 == 0;
@@ -339,7 +339,7 @@ TEST(GeneratorTest, WithoutMistakesNothingRaces) {
 }
 
 TEST(GeneratorTest, AboutHalfOfTheTracesRace) {
-  constexpr int kTraces = 20'000;
+  constexpr int kTraces = 5'000;
   int racy = 0, one_byte = 0, five_readers = 0;
   for (uint64_t seed = 0; seed < kTraces; ++seed) {
     const auto races = oracle::FindRaces(Generate(seed));

@@ -24,6 +24,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES = sorted(str(path) for path in (ROOT / "tests/traces").glob("*.trace"))  # rare situations have a trace of their own
 CPU_SECONDS = 600
+COMPILER = ["clang++-19", "-O0"]  # most of the time goes into compiling, and no other is as quick
 
 
 class Mutation:
@@ -63,14 +64,14 @@ def read_mutations(path):
 
 
 def compile_command(build):
-    """The command that builds the differential driver, and the libraries it links with, asked of ninja."""
+    """The options that the differential driver is built with, and the libraries it links with, asked of ninja."""
     target = "tests/CMakeFiles/differential.dir/differential/subject_hb.cc.o"
     commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", target], check=True, text=True,
                               capture_output=True).stdout.strip().splitlines()
     words = shlex.split(commands[-1])
     compiler = next(i for i, w in enumerate(words) if not w.endswith("ccache"))
     keep, skip = [], False
-    for word in words[compiler:]:
+    for word in words[compiler + 1:]:
         if skip:
             skip = False
         elif word in ("-o", "-MF", "-MT", "-c"):
@@ -104,9 +105,9 @@ def try_mutation(mutation, build, traces, work):
     broken.parent.mkdir(parents=True)
     begin, end = places[0].span()
     broken.write_text(source[:begin] + mutation.new + source[end:])
-    compiler, libraries = compile_command(build)
+    options, libraries = compile_command(build)
     binary = overlay / "differential"
-    result = subprocess.run([compiler[0], f"-I{overlay}", *compiler[1:], "-O1", "-w",
+    result = subprocess.run([*COMPILER, f"-I{overlay}", *options, "-w",
                              str(build / "tests/CMakeFiles/differential.dir/differential/differential.cc.o"),
                              str(ROOT / f"tests/differential/subject_{mutation.detector}.cc"), "-o", str(binary), *libraries],
                             capture_output=True, text=True)
