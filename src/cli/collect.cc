@@ -88,14 +88,21 @@ void HonourTsanOptions(Options& options) {
 
 void Collect(RingReader& ring, Collector& collector, Destination& destination, TraceDrain* drain) {
   for (;;) {
-    switch (ring.Next(kIdle)) {
+    std::chrono::milliseconds patience = kIdle;
+    if (const auto due = collector.due()) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - Collector::Clock::now());
+      patience = std::clamp(left, std::chrono::milliseconds::zero(), kIdle);
+    }
+    const RingReader::Status status = ring.Next(patience);
+    collector.WriteDue(Collector::Clock::now());
+    switch (status) {
       case RingReader::Status::kMessage:
         if (drain != nullptr) drain->AddMessage(ring.message());
         collector.Consume(ring.message());
         ring.Finish(collector.suppressed());
         break;
       case RingReader::Status::kTimeout:
-        destination.LetGo();
+        if (!collector.due()) destination.LetGo();
         break;
       case RingReader::Status::kBroken:
         collector.Say(fmt::format("error: no more reports from this program: {}", ring.error()));

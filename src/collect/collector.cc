@@ -15,7 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMaxListed = 20;  // of reports, in the summary
+constexpr size_t kMaxListed = 20;           // of reports, in the summary
+constexpr uint32_t kMostPatience = 10'000;  // milliseconds
 
 std::string LineOf(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
@@ -38,10 +39,38 @@ void Collector::Say(const std::string& text) {
 }
 
 void Collector::On(const RaceMessage& race) {
-  const std::optional<RaceReport> report = triage_.Take(race);
+  std::optional<RaceReport> report = triage_.Take(race);
   if (!report) return;
-  output_.Print([&](Colour colour) { return RenderAs(options_.form, *report, colour, &sources_); });
-  if (options_.json) options_.json(LineOf(ToJson(*report)));
+  const std::chrono::milliseconds patience(std::min(builder_.process().watch_ms, kMostPatience));
+  held_.push_back({.sequence = race.sequence, .report = std::move(*report), .due = Clock::now() + patience});
+  if (patience == patience.zero()) WriteAll();
+}
+
+void Collector::On(const WatchedMessage& watched) {
+  const auto held = std::find_if(held_.begin(), held_.end(),
+                                 [&](const Held& candidate) { return candidate.sequence == watched.sequence; });
+  if (held == held_.end()) return;
+  builder_.AddWatched(watched, held->report);
+  held->due = Clock::time_point::min();
+  WriteDue(Clock::now());
+}
+
+// In their order: the first one that is to wait keeps the others waiting.
+void Collector::WriteDue(Clock::time_point now) {
+  while (!held_.empty() && held_.front().due <= now) {
+    Write(held_.front().report);
+    held_.pop_front();
+  }
+}
+
+std::optional<Collector::Clock::time_point> Collector::due() const {
+  if (held_.empty()) return std::nullopt;
+  return held_.front().due;
+}
+
+void Collector::Write(const RaceReport& report) {
+  output_.Print([&](Colour colour) { return RenderAs(options_.form, report, colour, &sources_); });
+  if (options_.json) options_.json(LineOf(ToJson(report)));
 }
 
 void Collector::On(const SuppressionsMessage& suppressions) {
@@ -54,6 +83,7 @@ void Collector::On(const NoteMessage& note) {
 }
 
 void Collector::Finish(uint64_t dropped) {
+  WriteAll();
   const uint64_t lost = std::max(dropped, counters_.dropped_messages);
   const ProcessMessage& process = builder_.process();
   if (lost != 0) Say(fmt::format("warning: {} found no room: reports may be missing", Count(lost, "message")));

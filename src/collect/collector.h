@@ -1,9 +1,12 @@
 // The host side of a running program: takes its messages one by one and prints a report for each race that is new.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -38,8 +41,13 @@ class Collector {
     builder_.OnProcess({.pid = options_.pid, .start_time = 0, .command = "?"});
   }
 
-  // One message. A report has been written when this returns.
+  // One message. A report has been written when this returns, or is held back for what may become known of its variable: until the
+  // program says so, or WriteDue() finds that it is time.
   void Consume(std::span<const std::byte> message);
+  using Clock = std::chrono::steady_clock;
+  void WriteDue(Clock::time_point now);
+  // When that should be asked again; nothing: no report is held back.
+  std::optional<Clock::time_point> due() const;
 
   // There are no more. `dropped`: messages that the program could not send.
   void Finish(uint64_t dropped);
@@ -61,17 +69,32 @@ class Collector {
   void On(const RaceMessage& race);
   void On(const CountersMessage& counters) { counters_ = counters.counters; }
   void On(const NoteMessage& note);
-  void On(const EndMessage&) { ended_ = true; }
+  void On(const EndMessage&) {
+    WriteAll();
+    ended_ = true;
+  }
+  void On(const FlushMessage&) { WriteAll(); }
+  void On(const WatchedMessage& watched);
   void On(const DetectorMessage&) {}
   void On(const RepeatsMessage& repeats) { triage_.Repeat(repeats.sequence, repeats.count); }
   void On(const SuppressionsMessage& suppressions);
   void On(TagMessage& tag) { builder_.OnTag(std::move(tag)); }
+
+  // A report that is not written yet.
+  struct Held {
+    uint64_t sequence;
+    RaceReport report;
+    Clock::time_point due;
+  };
+  void Write(const RaceReport& report);
+  void WriteAll() { WriteDue(Clock::time_point::max()); }
 
   Options options_;
   TextOutput& output_;
   ReportBuilder builder_;
   Triage triage_;
   SourceLines sources_;
+  std::deque<Held> held_;  // in the order of their numbers
   wire::Counters counters_{};
   bool ended_ = false;
   uint64_t unreadable_ = 0;

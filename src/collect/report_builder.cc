@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "report/evidence.h"
 #include "report/fingerprint.h"
+#include "report/frames.h"
 #include "report/judgement.h"
 
 namespace redflag {
@@ -80,6 +82,20 @@ std::vector<Frame> ReportBuilder::StackOf(const RawStack& stack) {
   return frames;
 }
 
+// The innermost return address in own code, or if there is none the innermost, and what is inlined there. No more is looked up.
+std::vector<Frame> ReportBuilder::OwnFrameOf(const RawStack& stack) {
+  for (const uint64_t place : stack.frames) {
+    std::vector<Frame> frames = FrameOf(place);
+    if (std::any_of(frames.begin(), frames.end(), IsOwnCode)) return frames;
+  }
+  return stack.frames.empty() ? std::vector<Frame>() : FrameOf(stack.frames.front());
+}
+
+// One return address, and what is inlined there.
+std::vector<Frame> ReportBuilder::FrameOf(uint64_t place) {
+  return place == 0 ? std::vector<Frame>() : StackOf({.frames = {place}, .truncated = false});
+}
+
 std::string ReportBuilder::LockName(uint64_t address) {
   const std::optional<Datum> datum = FindDatum(address);
   if (!datum || !datum->variable) return fmt::format("{:#x}", address);
@@ -104,7 +120,8 @@ AccessSite ReportBuilder::SiteOf(const RawAccess& access) {
   for (const RawLock& lock : access.locks) {
     site.locks.push_back({.name = LockName(lock.address),
                           .mode = lock.shared ? LockMode::kShared : LockMode::kExclusive,
-                          .taken_at = lock.taken_at ? StackOf(*lock.taken_at) : std::vector<Frame>()});
+                          .taken_at = lock.taken_at ? StackOf(*lock.taken_at) : std::vector<Frame>(),
+                          .addr = Addr{lock.address}});
   }
   return site;
 }
@@ -206,6 +223,71 @@ ThreadInfo ReportBuilder::InfoOf(uint32_t thread) {
   return info;
 }
 
+// The name that the report has for a lock, if that is one of its locks: there may be more known of it.
+static std::string NameInReport(const RaceReport& report, uint64_t address, std::string otherwise) {
+  const auto look = [&](const AccessSite& site) {
+    for (const HeldLockInfo& lock : site.locks) {
+      if (lock.addr == Addr{address}) otherwise = lock.name;
+    }
+  };
+  look(report.access);
+  for (const AccessSite& site : report.earlier) look(site);
+  return otherwise;
+}
+
+// Of the first earlier access: the others have their own stories, and one is enough.
+void ReportBuilder::AddEvidence(const RaceMessage& race, RaceReport& report) {
+  if (race.accesses.size() < 2) return;
+  const RawAccess& earlier = race.accesses[1];
+  const auto add = [&](std::string sentence) {
+    if (!sentence.empty()) report.evidence.push_back(std::move(sentence));
+  };
+  if (earlier.known) {
+    const RawKnown& known = *earlier.known;
+    const bool is_thread = known.how == wire::Handover::kCreate;
+    const std::string object = is_thread ? ThreadName(static_cast<uint32_t>(known.object))
+                                         : NameInReport(report, known.object, LockName(known.object));
+    std::vector<Frame> place = OwnFrameOf({.frames = {known.place, known.caller}, .truncated = false});
+    if (const auto created = threads_.find(static_cast<uint32_t>(known.object));
+        is_thread && created != threads_.end()) {
+      place = OwnFrameOf(created->second.created_at);
+    }
+    add(DescribeKnown({.how = known.how, .object = object, .place = std::move(place)}, report.access,
+                      report.earlier[0]));
+  }
+  if (earlier.weak) {
+    const RawWeak& weak = *earlier.weak;
+    add(DescribeWeak({.object = LockName(weak.object),
+                      .store = FrameOf(weak.store_place),
+                      .load = FrameOf(weak.load_place),
+                      .store_order = weak.store_order,
+                      .load_order = weak.load_order},
+                     report.access, report.earlier[0]));
+  }
+}
+
+// Of stacks no more is looked up than is said of them.
+void ReportBuilder::AddWatched(const WatchedMessage& watched, RaceReport& report) {
+  std::vector<AccessSite> sites;
+  for (const RawAccess& access : watched.accesses) {
+    AccessSite& site = sites.emplace_back();
+    site.thread = ThreadName(access.thread);
+    site.kind = access.kind;
+    site.origin = access.origin;
+    site.locks_known = !access.locks_unknown;
+    site.stack = OwnFrameOf(access.stack);
+    for (const RawLock& lock : access.locks) {
+      site.locks.push_back({.name = NameInReport(report, lock.address, LockName(lock.address)),
+                            .mode = lock.shared ? LockMode::kShared : LockMode::kExclusive,
+                            .taken_at = {},
+                            .addr = Addr{lock.address}});
+    }
+  }
+  if (std::string sentence = DescribeLocking(report, sites); !sentence.empty()) {
+    report.evidence.push_back(std::move(sentence));
+  }
+}
+
 RaceReport ReportBuilder::Build(const RaceMessage& race) {
   RaceReport report;
   report.detector = detector_;
@@ -233,6 +315,7 @@ RaceReport ReportBuilder::Build(const RaceMessage& race) {
   if (race.block) mention(race.block->thread);
   for (const uint32_t thread : threads) report.threads.push_back(InfoOf(thread));
   report.why = ExplainRace(report);
+  AddEvidence(race, report);
   report.notes = symbolizer_.TakeNotes();
   for (const RawAccess& access : race.accesses) {
     const auto tag = tags_.find(access.tag);

@@ -30,6 +30,9 @@ class ReportBuilder {
 
   RaceReport Build(const RaceMessage& race);
 
+  // What was seen of its variable since.
+  void AddWatched(const WatchedMessage& watched, RaceReport& report);
+
   // The same for races that a reader would take for the same: the same accesses by the same ways to the same variable, no matter
   // which thread was first, and where in memory the variable was.
   std::string KeyOf(const RaceMessage& race);
@@ -49,6 +52,9 @@ class ReportBuilder {
 
   std::optional<Datum> FindDatum(uint64_t address);
   std::vector<Frame> StackOf(const RawStack& stack);
+  std::vector<Frame> FrameOf(uint64_t place);
+  std::vector<Frame> OwnFrameOf(const RawStack& stack);
+  void AddEvidence(const RaceMessage& race, RaceReport& report);
   AccessSite SiteOf(const RawAccess& access);
   std::string LockName(uint64_t address);
   void FillPlace(const RaceMessage& race, RaceReport& report);

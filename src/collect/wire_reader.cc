@@ -77,7 +77,10 @@ class Cursor {
 
 ProcessMessage TakeProcess(Cursor& cursor) {
   const auto process = cursor.Take<wire::Process>("process");
-  return {.pid = process.pid, .start_time = process.start_time, .command = cursor.TakeText("command")};
+  return {.pid = process.pid,
+          .start_time = process.start_time,
+          .command = cursor.TakeText("command"),
+          .watch_ms = process.watch_ms};
 }
 
 ModuleMessage TakeModule(Cursor& cursor, bool gone) {
@@ -120,6 +123,26 @@ RawLock TakeLock(Cursor& cursor) {
   return lock;
 }
 
+RawKnown TakeKnown(Cursor& cursor) {
+  const auto known = cursor.Take<wire::Known>("what is known of a thread");
+  if (Raw(known.how) > Raw(wire::Handover::kBarrier)) cursor.Fail(fmt::format("a handover of kind {}", Raw(known.how)));
+  return {.how = known.how, .object = known.object, .place = known.place, .caller = known.caller};
+}
+
+MemoryOrder TakeOrder(Cursor& cursor, uint8_t order) {
+  if (order > Raw(MemoryOrder::kSeqCst)) cursor.Fail(fmt::format("a memory order of {}", order));
+  return MemoryOrder{order};
+}
+
+RawWeak TakeWeak(Cursor& cursor) {
+  const auto weak = cursor.Take<wire::Weak>("atomic operations");
+  return {.object = weak.object,
+          .store_place = weak.store_place,
+          .load_place = weak.load_place,
+          .store_order = TakeOrder(cursor, weak.store_order),
+          .load_order = TakeOrder(cursor, weak.load_order)};
+}
+
 RawAccess TakeAccess(Cursor& cursor) {
   const auto head = cursor.Take<wire::AccessHead>("access");
   if (Raw(head.kind) > Raw(AccessKind::kWrite)) cursor.Fail(fmt::format("an access of kind {}", Raw(head.kind)));
@@ -135,10 +158,14 @@ RawAccess TakeAccess(Cursor& cursor) {
                    .tag = static_cast<uint32_t>(head.flags) >> wire::kTagShift,
                    .value = {},
                    .stack = {},
-                   .locks = {}};
+                   .locks = {},
+                   .known = {},
+                   .weak = {}};
   if ((head.flags & wire::kValueKnown) != 0) access.value = head.value;
   access.stack = cursor.TakeStack("stack of an access");
   for (uint32_t i = 0; i < head.lock_count && !cursor.failed(); ++i) access.locks.push_back(TakeLock(cursor));
+  if ((head.flags & wire::kHasKnown) != 0) access.known = TakeKnown(cursor);
+  if ((head.flags & wire::kHasWeak) != 0) access.weak = TakeWeak(cursor);
   return access;
 }
 
@@ -154,6 +181,13 @@ RaceMessage TakeRace(Cursor& cursor) {
   if (cursor.TakeFlag(head.has_block, "race")) race.block = TakeBlock(cursor);
   for (uint32_t i = 0; i < head.access_count && !cursor.failed(); ++i) race.accesses.push_back(TakeAccess(cursor));
   return race;
+}
+
+WatchedMessage TakeWatched(Cursor& cursor) {
+  const auto head = cursor.Take<wire::Watched>("what was watched");
+  WatchedMessage watched{.sequence = head.sequence, .accesses = {}};
+  for (uint64_t i = 0; i < head.access_count && !cursor.failed(); ++i) watched.accesses.push_back(TakeAccess(cursor));
+  return watched;
 }
 
 NoteMessage TakeNote(Cursor& cursor) {
@@ -201,6 +235,10 @@ WireMessage TakeBody(Cursor& cursor, wire::MessageType type) {
       const auto repeats = cursor.Take<wire::Repeats>("repeats");
       return RepeatsMessage{.sequence = repeats.sequence, .count = repeats.count};
     }
+    case wire::MessageType::kWatched:
+      return TakeWatched(cursor);
+    case wire::MessageType::kFlush:
+      return FlushMessage{};
     case wire::MessageType::kDetector:
       return DetectorMessage{cursor.TakeText("name of a detector")};
   }

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "events/event.h"
 #include "events/wire.h"
 
 namespace redflag {
@@ -26,6 +27,7 @@ struct ProcessMessage {
   uint32_t pid = 0;
   uint64_t start_time = 0;
   std::string command;
+  uint32_t watch_ms = 0;
 
   bool operator==(const ProcessMessage&) const = default;
 };
@@ -60,6 +62,25 @@ struct RawLock {
   bool operator==(const RawLock&) const = default;
 };
 
+struct RawKnown {
+  wire::Handover how{};
+  uint64_t object = 0;
+  uint64_t place = 0;
+  uint64_t caller = 0;
+
+  bool operator==(const RawKnown&) const = default;
+};
+
+struct RawWeak {
+  uint64_t object = 0;
+  uint64_t store_place = 0;
+  uint64_t load_place = 0;
+  MemoryOrder store_order{};
+  MemoryOrder load_order{};
+
+  bool operator==(const RawWeak&) const = default;
+};
+
 struct RawAccess {
   uint64_t address = 0;
   uint32_t size = 0;
@@ -73,6 +94,8 @@ struct RawAccess {
   std::optional<uint64_t> value;
   RawStack stack;
   std::vector<RawLock> locks;
+  std::optional<RawKnown> known{};
+  std::optional<RawWeak> weak{};
 
   bool operator==(const RawAccess&) const = default;
 };
@@ -139,13 +162,24 @@ struct RepeatsMessage {
   bool operator==(const RepeatsMessage&) const = default;
 };
 
+struct WatchedMessage {
+  uint64_t sequence = 0;
+  std::vector<RawAccess> accesses;
+
+  bool operator==(const WatchedMessage&) const = default;
+};
+
+struct FlushMessage {
+  bool operator==(const FlushMessage&) const = default;
+};
+
 struct EndMessage {
   bool operator==(const EndMessage&) const = default;
 };
 
 using WireMessage =
     std::variant<ProcessMessage, ModuleMessage, ThreadMessage, RaceMessage, CountersMessage, NoteMessage, EndMessage,
-                 SuppressionsMessage, TagMessage, DetectorMessage, RepeatsMessage>;
+                 SuppressionsMessage, TagMessage, DetectorMessage, RepeatsMessage, WatchedMessage, FlushMessage>;
 
 struct WireError {
   size_t offset = 0;  // into the message

@@ -33,6 +33,8 @@ class Encoder {
   static wire::MessageType TypeOf(const TagMessage&) { return wire::MessageType::kTag; }
   static wire::MessageType TypeOf(const DetectorMessage&) { return wire::MessageType::kDetector; }
   static wire::MessageType TypeOf(const RepeatsMessage&) { return wire::MessageType::kRepeats; }
+  static wire::MessageType TypeOf(const WatchedMessage&) { return wire::MessageType::kWatched; }
+  static wire::MessageType TypeOf(const FlushMessage&) { return wire::MessageType::kFlush; }
 
   void PutBytes(const void* from, size_t size) {
     const auto* begin = static_cast<const std::byte*>(from);
@@ -54,7 +56,7 @@ class Encoder {
   }
 
   void Body(const ProcessMessage& process) {
-    Put(wire::Process{.pid = process.pid, .reserved = 0, .start_time = process.start_time});
+    Put(wire::Process{.pid = process.pid, .watch_ms = process.watch_ms, .start_time = process.start_time});
     PutText(process.command);
   }
   void Body(const DetectorMessage& detector) { PutText(detector.name); }
@@ -86,6 +88,11 @@ class Encoder {
     PutText(note.text);
   }
   void Body(const EndMessage&) {}
+  void Body(const FlushMessage&) {}
+  void Body(const WatchedMessage& watched) {
+    Put(wire::Watched{.sequence = watched.sequence, .access_count = watched.accesses.size()});
+    for (const RawAccess& access : watched.accesses) PutAccess(access);
+  }
   void Body(const RepeatsMessage& repeats) { Put(wire::Repeats{.sequence = repeats.sequence, .count = repeats.count}); }
   void Body(const SuppressionsMessage& suppressions) {
     Put(wire::Suppressions{.is_file = suppressions.is_file ? 1u : 0u,
@@ -110,6 +117,7 @@ class Encoder {
   void PutAccess(const RawAccess& access) {
     const int flags = (access.vptr ? wire::kVptr : 0) | (access.bit_field ? wire::kBitField : 0) |
                       (access.value ? wire::kValueKnown : 0) | (access.locks_unknown ? wire::kLocksUnknown : 0) |
+                      (access.known ? wire::kHasKnown : 0) | (access.weak ? wire::kHasWeak : 0) |
                       static_cast<int>(access.tag << wire::kTagShift);
     Put(wire::AccessHead{.address = access.address,
                          .size = access.size,
@@ -123,6 +131,21 @@ class Encoder {
     for (const RawLock& lock : access.locks) {
       Put(wire::Lock{.address = lock.address, .shared = lock.shared ? 1u : 0u, .has_stack = lock.taken_at ? 1u : 0u});
       if (lock.taken_at) PutStack(*lock.taken_at);
+    }
+    if (access.known) {
+      Put(wire::Known{.object = access.known->object,
+                      .place = access.known->place,
+                      .caller = access.known->caller,
+                      .how = access.known->how,
+                      .reserved = {}});
+    }
+    if (access.weak) {
+      Put(wire::Weak{.object = access.weak->object,
+                     .store_place = access.weak->store_place,
+                     .load_place = access.weak->load_place,
+                     .store_order = Raw(access.weak->store_order),
+                     .load_order = Raw(access.weak->load_order),
+                     .reserved = {}});
     }
   }
 

@@ -22,15 +22,17 @@ enum class MessageType : uint16_t {
   kProcess = 1,  // Process, text command: the first message
   kModule,       // Module, text path: a file mapped into the process, before anything refers to it
   kModuleGone,   // Module, text path: unmapped. An empty path: every module whose code is in the range
-  kThread,    // Thread, text name, Stack of its creation: before anything refers to it, and again if the name changes
-  kRace,      // Race, Block?, AccessHead + Stack + Lock[] with a Stack each, for each access; the completing one first
-  kCounters,  // Counters: before the end
-  kNote,      // Note, text: something the user should know (a limit reached, a fallback taken)
-  kEnd,       // the process ends in an orderly way
+  kThread,  // Thread, text name, Stack of its creation: before anything refers to it, and again if the name changes
+  kRace,  // Race, Block?, AccessHead + Stack + Lock[] with a Stack each + Known? + Weak?, for each access; the completing one first
+  kCounters,      // Counters: before the end
+  kNote,          // Note, text: something the user should know (a limit reached, a fallback taken)
+  kEnd,           // the process ends in an orderly way
   kSuppressions,  // Suppressions, text: reports that are not wanted; before the first race
   kTag,           // Tag, text object type, text header: a kind of object that accesses are labelled with (AccessHead)
   kDetector,      // text name: which detector watched. Of recordings: said by the host side
   kRepeats,       // Repeats: how often a race that was told was found again; before the end
+  kWatched,  // Watched, AccessHead + Stack + Lock[] for each access: what was done to a variable after its race was told
+  kFlush,    // somebody waits until all that was told is written
 };
 
 struct MessageHeader {
@@ -46,7 +48,7 @@ struct Text {
 
 struct Process {
   uint32_t pid;
-  uint32_t reserved;
+  uint32_t watch_ms;    // how long to wait for kWatched before a race is reported
   uint64_t start_time;  // nanoseconds of CLOCK_REALTIME
 };
 
@@ -77,17 +79,39 @@ struct AccessHead {
   uint32_t thread;
   AccessKind kind;
   AccessOrigin origin;
-  uint16_t flags;       // kVptr, kBitField, kValueKnown; from kTagShift on: the number of a tag, 0: none
+  uint16_t flags;       // kVptr and so on; from kTagShift on: the number of a tag, 0: none
   uint32_t lock_count;  // Lock structs follow the stack
   uint64_t value;       // if kValueKnown: what the memory held after the access
 };
-inline constexpr uint16_t kVptr = 1, kBitField = 2, kValueKnown = 4, kLocksUnknown = 8;
+inline constexpr uint16_t kVptr = 1, kBitField = 2, kValueKnown = 4, kLocksUnknown = 8, kHasKnown = 16, kHasWeak = 32;
 inline constexpr int kTagShift = 8;
 
 struct Lock {
   uint64_t address;
   uint32_t shared;     // 1: held for reading
   uint32_t has_stack;  // 1: a Stack follows: where it was acquired
+};
+
+// How a thread hands on what it knows.
+enum class Handover : uint8_t { kNothing, kForgotten, kUnlock, kCreate, kSignal, kStore, kFence, kBarrier };
+
+// The latest that the completing thread knows of the thread of an earlier access: what it did to hand on what it knew, before that access.
+// kNothing: it has handed on nothing that came to the completing thread. kForgotten: there was something.
+struct Known {
+  uint64_t object;  // a lock, an atomic variable, ...
+  uint64_t place;   // the return address
+  uint64_t caller;  // that of the function; 0: not known
+  Handover how;
+  uint8_t reserved[7];
+};
+
+// The thread of an earlier access has since stored to an atomic variable that the completing thread has loaded, and one of the two
+// was too weak to order them.
+struct Weak {
+  uint64_t object;
+  uint64_t store_place, load_place;
+  uint8_t store_order, load_order;  // MemoryOrder
+  uint8_t reserved[6];
 };
 
 enum class Place : uint8_t { kUnknown, kHeap, kStack, kTls, kGlobal, kMapped };
@@ -123,6 +147,11 @@ struct Suppressions {
 struct Repeats {
   uint64_t sequence;  // of the race
   uint64_t count;
+};
+
+struct Watched {
+  uint64_t sequence;  // of the race
+  uint64_t access_count;
 };
 
 struct Tag {

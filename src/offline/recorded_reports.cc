@@ -101,6 +101,8 @@ class Reporter {
   void On(const NoteMessage&) {}
   void On(const DetectorMessage&) {}
   void On(const RepeatsMessage&) {}
+  void On(const WatchedMessage&) {}
+  void On(const FlushMessage&) {}
   void On(const EndMessage&) {}
 
   void AddFork(uint32_t id, const RecordedFork& fork) {

@@ -69,6 +69,7 @@ std::string RenderGithub(const RaceReport& report, const SourceRoot& root) {
     message += fmt::format("\nearlier {} at {}", SiteText(earlier), PlaceOf(earlier.stack, root));
   }
   if (!report.why.empty()) message += "\nwhy: " + report.why;
+  for (const std::string& seen : report.evidence) message += "\nseen: " + seen;
   if (report.judgement && !report.judgement->pattern.empty()) message += "\npattern: " + report.judgement->pattern;
   if (report.judgement && !report.judgement->suggestion.empty())
     message += "\nsuggestion: " + report.judgement->suggestion;

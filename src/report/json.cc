@@ -127,6 +127,7 @@ Json ToJson(const RaceReport& report) {
   } else {
     json["process"] = {{"pid", report.pid}, {"command", report.command}};
   }
+  if (!report.evidence.empty()) json["evidence"] = report.evidence;
   if (report.block) json["block"] = BlockJson(*report.block);
   if (!report.notes.empty()) json["notes"] = report.notes;
   if (!report.fingerprint.empty()) json["fingerprint"] = report.fingerprint;

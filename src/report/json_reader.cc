@@ -46,6 +46,7 @@ class Reader {
     May(json, "earlier_omitted", report.earlier_omitted);
     Need(json, "threads", report.threads);
     May(json, "why", report.why);
+    May(json, "evidence", report.evidence);
     if (const Json* trace = Find(json, "trace")) {
       const Step step(*this, "trace");
       if (Expect(trace->is_object(), "an object")) {

@@ -47,6 +47,7 @@ RaceReport Printable(RaceReport report) {
     Clean(thread.created_at);
   }
   Clean(report.why);
+  Clean(report.evidence);
   Clean(report.trace);
   if (report.block) {
     Clean(report.block->thread);

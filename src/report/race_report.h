@@ -29,6 +29,7 @@ struct HeldLockInfo {
   std::string name;
   LockMode mode{};
   std::vector<Frame> taken_at;  // innermost first; empty: not known
+  Addr addr{};                  // 0: not known
 };
 
 // One access of a race.
@@ -92,8 +93,9 @@ struct RaceReport {
   uint64_t earlier_omitted = 0;     // found, and not kept
   std::vector<ThreadInfo> threads;  // that the accesses name
   std::string why;
-  uint64_t event = 0;  // in the trace
-  std::string trace;   // its name
+  std::vector<std::string> evidence{};  // what else was observed (report/evidence.h)
+  uint64_t event = 0;                   // in the trace
+  std::string trace;                    // its name
   uint32_t trace_line = 0;
   std::optional<RacyBlock> block{};
   std::string command{};  // of a running program, in place of a trace

@@ -81,6 +81,7 @@ class SarifRenderer {
       if (!sentence.empty()) message += fmt::format("\n{}: {}", title, EscapeBrackets(sentence));
     };
     add("Why", report.why);
+    for (const std::string& seen : report.evidence) add("Seen", seen);
     if (report.judgement) {
       add("Pattern", report.judgement->pattern);
       add("Suggestion", report.judgement->suggestion);

@@ -26,6 +26,7 @@ class TextRenderer {
     for (const ThreadInfo& thread : report.threads) Thread(thread);
     for (const std::string& note : report.notes) Line("  {} {}", Paint(kDim, "note:"), note);
     if (!report.why.empty()) Line("  {} {}", Paint(kBold, "why:"), report.why);
+    for (const std::string& seen : report.evidence) Line("  {} {}", Paint(kBold, "seen:"), seen);
     if (report.judgement && !report.judgement->suggestion.empty()) {
       Line("  {} {}", Paint(kBold, "suggestion:"), report.judgement->suggestion);
     }

@@ -176,7 +176,7 @@ REDFLAG_ABI void __tsan_atomic_thread_fence(int order) {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   Thread* t = EnterSync();
   if (t == nullptr) return;
-  Runtime::Get().FenceNow(*t, OrderOf(order));
+  Runtime::Get().FenceNow(*t, OrderOf(order), REDFLAG_CALLER);
   Runtime::Leave(t);
 }
 // Orders a thread with its own signal handlers: nothing between threads.

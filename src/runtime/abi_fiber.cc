@@ -32,7 +32,7 @@ Fiber* HandleOf(Thread& t) {
 void Switch(Thread& from, Fiber& to, bool sync) {
   Runtime& runtime = Runtime::Get();
   const auto edge = reinterpret_cast<uint64_t>(&to);
-  if (sync) runtime.Release(from, edge);
+  if (sync) runtime.Release(from, edge, 0);
   HandleOf(from)->top = local.top;
   to.thread->mode.inside = Thread::kInside;
   __atomic_store_n(&from.mode.inside, 0, __ATOMIC_RELEASE);  // for others to see: always in one of the two (gate.cc)

@@ -23,6 +23,7 @@
 #include "runtime/message.h"
 #include "runtime/owner.h"
 #include "runtime/runtime.h"
+#include "runtime/watch.h"
 
 namespace redflag::rt {
 namespace {
@@ -62,7 +63,8 @@ class Emitter {
   void Restart(const Flags& flags, bool at_once);
   void Stop(const Flags& flags);
   bool Flush(const Flags& flags);
-  bool Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
+  uint64_t Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack);
+  void Seen(Runtime& runtime, const Watched& watched);
   void NoteSwitchedOff() {
     OpenStatus();
     if (status_ != nullptr) __atomic_store_n(&status_->switched_off, 1, __ATOMIC_RELAXED);
@@ -81,6 +83,7 @@ class Emitter {
 
  private:
   bool OpenRing();
+  bool AwaitReader(const Flags& flags) const;
   void StartIfDeferred() {
     if (deferred_ != nullptr) StartDeferred();
   }
@@ -93,6 +96,8 @@ class Emitter {
   void AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const Whereabouts& where);
   void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                  uint64_t addr, uint64_t bytes, bool is_reporting);
+  void AddSeen(Runtime& runtime, const Watched::Seen& seen);
+  void AddStackAndLocks(Runtime& runtime, wire::AccessHead head, ContextId context, const HeldAt* locks);
   void AddStack(Runtime& runtime, ContextId context);
   bool IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, uint32_t& place);
   void Remember(uint64_t key, uint32_t place);
@@ -181,7 +186,7 @@ void Emitter::Start(const Flags& flags) {
   arch::Syscall(SYS_clock_gettime, CLOCK_REALTIME, reinterpret_cast<int64_t>(&now));
   message_.Add(wire::Process{
       .pid = static_cast<uint32_t>(Pid()),
-      .reserved = 0,
+      .watch_ms = flags.watch_ms > 0 ? static_cast<uint32_t>(flags.watch_ms) : 0,
       .start_time = static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec)});
   static char command[512];
   const int64_t length = arch::Syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<int64_t>("/proc/self/exe"),
@@ -281,13 +286,22 @@ void Emitter::Stop(const Flags& flags) {
     __atomic_fetch_add(&ring_->wake, 1, __ATOMIC_RELEASE);
     arch::Syscall(SYS_futex, reinterpret_cast<int64_t>(&ring_->wake), FUTEX_WAKE, 1);
   }
-  if (sequence_ == 0 || !Flush(flags)) return;
+  if (sequence_ == 0 || !AwaitReader(flags)) return;
   if (status_ != nullptr) __atomic_fetch_sub(&status_->reports, suppressed(), __ATOMIC_RELEASE);
 }
 
 // "no": there is nobody who writes it. Patience has its limits.
 bool Emitter::Flush(const Flags& flags) {
   if (!has_helper_) return false;
+  {
+    ScopedLock guard(lock_);
+    message_.Begin(wire::MessageType::kFlush);
+    Put(message_);
+  }
+  return AwaitReader(flags);
+}
+
+bool Emitter::AwaitReader(const Flags& flags) const {
   for (int i = 0; i < flags.flush_timeout_ms; ++i) {
     if (__atomic_load_n(&ring_->reader_failed, __ATOMIC_ACQUIRE) != 0) return false;
     if (__atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED)) break;
@@ -442,13 +456,36 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
     head.lock_count = most_.locks;
     head.flags |= wire::kLocksUnknown;
   }
+  wire::Known known;
+  wire::Weak weak;
+  if (!is_reporting && runtime.FindKnown(reporting, access, known)) head.flags |= wire::kHasKnown;
+  if (!is_reporting && runtime.FindWeak(reporting, access, weak)) head.flags |= wire::kHasWeak;
+  AddStackAndLocks(runtime, head, access.context, locks);
+  if ((head.flags & wire::kHasKnown) != 0) message_.Add(known);
+  if ((head.flags & wire::kHasWeak) != 0) message_.Add(weak);
+}
+
+void Emitter::AddStackAndLocks(Runtime& runtime, wire::AccessHead head, ContextId context, const HeldAt* locks) {
   message_.Add(head);
-  AddStack(runtime, access.context);
+  AddStack(runtime, context);
   for (uint32_t i = 0; i < head.lock_count; ++i) {
     message_.Add(wire::Lock{
         .address = locks[i].address, .shared = locks[i].mode == LockMode::kShared ? 1u : 0u, .has_stack = 1});
     AddStack(runtime, locks[i].context);
   }
+}
+
+void Emitter::AddSeen(Runtime& runtime, const Watched::Seen& seen) {
+  const uint32_t named = seen.locks.count < LockLog::kMaxLocks ? seen.locks.count : LockLog::kMaxLocks;
+  const wire::AccessHead head{.address = seen.addr,
+                              .size = seen.bytes,
+                              .thread = Raw(seen.thread),
+                              .kind = seen.kind,
+                              .origin = AccessOrigin::kProgram,
+                              .flags = named < seen.locks.count ? wire::kLocksUnknown : uint16_t{0},
+                              .lock_count = named,
+                              .value = 0};
+  AddStackAndLocks(runtime, head, seen.context, seen.locks.locks);
 }
 
 // A set of keys that never forgets; when it is nearly full, everything is old news.
@@ -540,31 +577,32 @@ void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes
   }
 }
 
-bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
+uint64_t Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack) {
   TakeApart(runtime.contexts(), t.record);
   const RaceRecord& record = t.record;
   uint32_t place;
   if (!IsNews(runtime, record, false, place)) {
     CountRepeat(place);
-    return false;
+    return 0;
   }
   ScopedLock guard(lock_);
   if (!IsNews(runtime, record, true, place)) {
     CountRepeat(place);
-    return false;
+    return 0;
   }
   StartIfDeferred();
   ++sequence_;
   if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
   if (!has_helper_ || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
     PrintBriefly(runtime.contexts(), record, addr);
-    return true;
+    return sequence_;
   }
   PutModules();
   PutThread(runtime, record.access.thread);
   for (uint32_t i = 0; i < record.earlier_count; ++i) PutThread(runtime, record.earlier[i].thread);
 
   const Whereabouts where(runtime, record);
+  is_on_stack = where.is_owned && where.owned.place == wire::Place::kStack;
   if (where.is_on_heap) PutThread(runtime, where.block.thread);
   if (where.is_owned) PutThread(runtime, where.owned.thread);
   for (const Most& most : kMost) {
@@ -574,7 +612,23 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   }
   most_ = kMost[0];
   Put(message_);
-  return true;
+  return sequence_;
+}
+
+void Emitter::Seen(Runtime& runtime, const Watched& watched) {
+  if (!has_helper_) return;
+  ScopedLock guard(lock_);
+  PutModules();
+  for (uint32_t i = 0; i < watched.count; ++i) PutThread(runtime, watched.seen[i].thread);
+  for (const Most& most : kMost) {
+    most_ = most;
+    message_.Begin(wire::MessageType::kWatched);
+    message_.Add(wire::Watched{.sequence = watched.sequence, .access_count = watched.count});
+    for (uint32_t i = 0; i < watched.count; ++i) AddSeen(runtime, watched.seen[i]);
+    if (message_.is_whole()) break;
+  }
+  most_ = kMost[0];
+  Put(message_);
 }
 
 }  // namespace
@@ -582,9 +636,10 @@ bool Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
 void StartEmitting(const Flags& flags) { emitter.Start(flags); }
 void StopEmitting(const Flags& flags) { emitter.Stop(flags); }
 void FlushReports(const Flags& flags) { emitter.Flush(flags); }
-bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
-  return emitter.Race(runtime, t, addr, bytes);
+uint64_t EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack) {
+  return emitter.Race(runtime, t, addr, bytes, is_on_stack);
 }
+void TellWatched(Runtime& runtime, const Watched& watched) { emitter.Seen(runtime, watched); }
 uint64_t DuplicateReports() { return emitter.duplicates(); }
 void NoteSwitchedOff() { emitter.NoteSwitchedOff(); }
 uint64_t SuppressedRaces() { return emitter.suppressed(); }
@@ -593,7 +648,10 @@ void TellNote(uint32_t severity, const char* text) { emitter.Note(severity, text
 void TellModules() { emitter.Modules(); }
 void TellModulesGone(uint64_t begin, uint64_t bytes) { emitter.ModulesGone(begin, bytes); }
 void NoteInstrumented() { emitter.NoteInstrumented(); }
-void RestartEmitting(const Flags& flags, bool at_once) { emitter.Restart(flags, at_once); }
+void RestartEmitting(const Flags& flags, bool at_once) {
+  Watch::Clear();
+  emitter.Restart(flags, at_once);
+}
 void TellThread(Runtime& runtime, Tid tid) { emitter.ThreadChanged(runtime, tid); }
 void TellCounters(Runtime& runtime) { emitter.Counters(runtime); }
 

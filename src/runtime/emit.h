@@ -21,8 +21,13 @@ void StopEmitting(const Flags& flags);
 // The same while the program runs: until all that was told so far has been written.
 void FlushReports(const Flags& flags);
 
-// t.record is the race; [addr, addr + bytes) the access that completed it. False if it was told before.
-bool EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
+// t.record is the race; [addr, addr + bytes) the access that completed it. The number that it was told under, or 0 if that was before.
+// is_on_stack: the variable is on some thread's.
+uint64_t EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack);
+
+// What was done to a variable after its race was told.
+struct Watched;
+void TellWatched(Runtime& runtime, const Watched& watched);
 
 // How many races were left out because the same pair of places was told before.
 uint64_t DuplicateReports();

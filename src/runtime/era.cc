@@ -36,6 +36,7 @@ void Runtime::BeginEra(Thread& t) {
     barriers_.ClearAll();
   }
   for (LockLog& log : logs_) log.Clear();
+  for (SyncLog& log : sync_logs_) log.Clear();
   detector_.BeginEra();
   // Others go on to compare cells with their old tags, and find nothing, until they tag themselves anew.
   Gate::ForEachOther(t, [&](Thread& other) {

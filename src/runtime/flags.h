@@ -12,6 +12,7 @@ namespace redflag::rt {
   FLAG(int, exitcode, 66, "exit status of the program if anything was reported; 0: its own")                            \
   FLAG(bool, halt_on_error, false, "end the program at the first report")                                               \
   FLAG(OnRace, on_race, OnRace::kReport, "after a report: report (go on), stop (for a debugger), core, abort, end")        \
+  FLAG(int, watch_ms, 200, "hold a report back so long, to say what is done to the variable after the race; 0: don't")          \
   FLAG(bool, report_bugs, true, "report what is found")                                                                 \
   FLAG(bool, print_stats, false, "print counters at the end")                                                           \
   FLAG(int, memory_limit_mb, 0, "forget old accesses when the process uses more memory than this; 0: no limit")          \

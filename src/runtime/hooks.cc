@@ -143,30 +143,30 @@ void LockDestroyed(Pc, const void* lock) {
 void Locked(Pc pc, const void* lock, LockMode mode, int depth) {
   if (Entered t; t.watches_sync()) Runtime::Get().Lock(*t, AddressOf(lock), mode, depth, pc);
 }
-int Unlocking(Pc, const void* lock, LockMode mode, bool all) {
+int Unlocking(Pc pc, const void* lock, LockMode mode, bool all) {
   Entered t;
-  return t.watches_sync() ? Runtime::Get().Unlock(*t, AddressOf(lock), mode, all) : 1;
+  return t.watches_sync() ? Runtime::Get().Unlock(*t, AddressOf(lock), mode, all, pc) : 1;
 }
 void LockMisused(Pc, const void*, LockFlaw) {}
 
 // ---- Edges ----
 
-void Release(Pc, const void* object) {
-  if (Entered t; t.watches_sync()) Runtime::Get().Release(*t, AddressOf(object));
+void Release(Pc pc, const void* object) {
+  if (Entered t; t.watches_sync()) Runtime::Get().Release(*t, AddressOf(object), pc);
 }
-void ReleaseStore(Pc, const void* object) {
-  if (Entered t; t.watches_sync()) Runtime::Get().ReleaseStore(*t, AddressOf(object));
+void ReleaseStore(Pc pc, const void* object) {
+  if (Entered t; t.watches_sync()) Runtime::Get().ReleaseStore(*t, AddressOf(object), pc);
 }
 void Acquire(Pc, const void* object) {
   if (Entered t; t.watches_sync()) Runtime::Get().Acquire(*t, AddressOf(object));
 }
-void Notifying(Pc, const void* condition) {
+void Notifying(Pc pc, const void* condition) {
   Entered t;
   if (!t.watches_sync()) return;
   if (rt::Detector::kClaim == Claim::kUnordered) {
     Runtime::Get().NoteCondition(*t, EventKind::kSignal, AddressOf(condition));
   } else {
-    Runtime::Get().Release(*t, AddressOf(condition), EventFlag::kNotify);
+    Runtime::Get().Release(*t, AddressOf(condition), pc, EventFlag::kNotify);
   }
 }
 void Notified(Pc, const void* condition) {
@@ -184,9 +184,9 @@ void Forget(Pc, const void* object) {
 void BarrierForgotten(Pc, const void* barrier) {
   if (Entered t; t) Runtime::Get().ForgetBarrier(*t, AddressOf(barrier));
 }
-uint64_t BarrierArrive(Pc, const void* barrier, unsigned parties) {
+uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties) {
   Entered t;
-  return t ? Runtime::Get().BarrierArrive(*t, AddressOf(barrier), parties) : 0;
+  return t ? Runtime::Get().BarrierArrive(*t, AddressOf(barrier), parties, pc) : 0;
 }
 void BarrierLeave(Pc, uint64_t phase) {
   if (Entered t; t && phase != 0) Runtime::Get().BarrierLeave(*t, phase);

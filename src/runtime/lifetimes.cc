@@ -5,6 +5,7 @@
 #include "events/event.h"
 #include "runtime/benign.h"
 #include "runtime/runtime.h"
+#include "runtime/watch.h"
 
 namespace redflag::rt {
 
@@ -84,6 +85,7 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   const MemoryNote note(*this, t, is_ignored ? EventKind::kForget : EventKind::kFree, block, info.bytes, free_place);
   syncs_.Remove(block, info.bytes);
   ForgetBenign(block, info.bytes);
+  Watch::End(*this, block, info.bytes);
   shadow_.ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
     if (is_ignored) return;
     if (kIsBoxed) {
@@ -140,6 +142,7 @@ void Runtime::ForgetPages(uint64_t addr, uint64_t bytes) {
   shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) { syncs_.Remove(first, count); });
   ForgetCells(addr, bytes);
   ForgetBenign(addr, bytes);
+  Watch::End(*this, addr, bytes);
   shadow_.Release(addr, bytes);
 }
 

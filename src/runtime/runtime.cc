@@ -16,6 +16,7 @@
 #include "runtime/layout.h"
 #include "runtime/race_stop.h"
 #include "runtime/report_view.h"
+#include "runtime/watch.h"
 
 namespace redflag::rt {
 namespace {
@@ -24,6 +25,16 @@ namespace {
 alignas(16) char unknown_cell[16];
 uint64_t unknown_seen[kSeenWords];
 PlaneOf unknown_planes[Planes::kRemembered] = {{.page = PlaneOf::kNoPage, .words = nullptr}};
+
+// The latest time of a slot that a thread knows.
+template <class D>
+Time KnownTime(const typename D::Thread& state, Slot slot) {
+  if constexpr (kHasPlanes) {
+    return D::ClockOf(state).clock().Get(slot);
+  } else {
+    return kNever;
+  }
+}
 
 uint32_t OsThreadId() { return static_cast<uint32_t>(arch::Syscall(SYS_gettid, 0, 0, 0, 0, 0, 0)); }
 
@@ -127,6 +138,7 @@ int Runtime::FinishProcess(int status) {
   if (__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     FlushExpectedRaces();
     if (Recorder::is_on()) TellModules();
+    Watch::EndAll(runtime);
     TellCounters(runtime);
     StopEmitting(runtime.flags_);
     Recorder::End();
@@ -150,7 +162,7 @@ Thread* Runtime::NewThread(Thread* creator, uint64_t place, bool detached) {
     info.creator = creator->state.tid;
     info.created_at = creator->CallsAt(contexts_, place);
     NoteThread(*creator, EventKind::kThreadFork, tid, ContextToNote(*creator, place));
-    Changed(*creator, detector_.OnFork(creator->state, thread->state));
+    HandedOn(*creator, detector_.OnFork(creator->state, thread->state), wire::Handover::kCreate, Raw(tid), place);
   } else {
     info.creator = kNoThread;
     detector_.OnStart(thread->state);
@@ -199,7 +211,7 @@ void Runtime::End(Thread* thread) {
   // A robust mutex passes to somebody else when its owner dies. Others that are still held can't be taken any more.
   while (!thread->locks.empty()) {
     const HeldAt held = thread->locks[thread->locks.size() - 1];
-    Unlock(*thread, held.address, held.mode, true);
+    Unlock(*thread, held.address, held.mode, true, 0);
   }
   GiveBlocksBack(*thread, 0);
   EndOf(thread);
@@ -283,7 +295,63 @@ bool Runtime::FindLocks(const AccessRecord& access, ContextId chain, LockLog::En
   return logs_[Raw(SlotOf(label))].Find(TimeOf(label), chain, found);
 }
 
+// Times of a slot only rise, and the thread knows those up to the one that was handed on to it. Before its tenancy the slot was
+// somebody else's.
+bool Runtime::FindKnown(Thread& t, const AccessRecord& earlier, wire::Known& known) {
+  known = {};
+  if constexpr (kHasPlanes) {
+    const Slot slot = SlotOf(Epoch{earlier.label});
+    if (detector_.slots().IsShared(slot)) return false;
+    const Time time = KnownTime<Detector>(t.state, slot);
+    known.how = wire::Handover::kNothing;
+    if (time == kNever || detector_.slots().OwnerOf(MakeEpoch(slot, time)) != earlier.thread) return true;
+    SyncLog::Handed handed{};
+    known.how = wire::Handover::kForgotten;
+    if (!sync_logs_[Raw(slot)].FindHanded(time, handed)) return true;
+    known.how = handed.how;
+    known.object = handed.object;
+    known.place = handed.place;
+    known.caller = handed.caller;
+    return true;
+  }
+  return false;
+}
+
+bool Runtime::FindWeak(Thread& t, const AccessRecord& earlier, wire::Weak& weak) {
+  weak = {};
+  bool found = false;
+  if constexpr (kHasPlanes) {
+    const SyncLog& theirs = sync_logs_[Raw(SlotOf(Epoch{earlier.label}))];
+    const Time since = TimeOf(Epoch{earlier.label});
+    // Of two that were stored to, the one that was loaded too; that it was loaded last is likely the one that matters.
+    sync_logs_[Raw(PackedAccess(t.now).slot())].ForEachAtomic([&](const SyncLog::Atomic& load) {
+      if (load.stores) return;
+      const auto take = [&](uint64_t place, MemoryOrder order) {
+        weak = {.object = load.object,
+                .store_place = place,
+                .load_place = load.place,
+                .store_order = Raw(order),
+                .load_order = Raw(load.order),
+                .reserved = {}};
+        found = true;
+      };
+      theirs.ForEachAtomic([&](const SyncLog::Atomic& store) {
+        if (store.stores && store.object == load.object && store.time >= since) take(store.place, store.order);
+      });
+      if (Acquires(load.order)) return;
+      theirs.ForEachHanded(since, [&](Time, const SyncLog::Handed& handed) {
+        if (handed.how == wire::Handover::kStore && handed.object == load.object) {
+          take(handed.place, MemoryOrder::kRelease);
+        }
+      });
+    });
+  }
+  return found;
+}
+
 bool Runtime::TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, bool is_alone) {
+  if (Watch::MayBeOn(&cell)) [[unlikely]]
+    return false;
   const auto mix = [&](ContextId old, ContextId fresh, ByteMask fresh_bytes) {
     return t.Child(contexts_, old, ContextTree::Mixed(fresh, fresh_bytes));
   };
@@ -304,7 +372,11 @@ void Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKin
     const Regions::Stay stay(regions_, granule, kHasPlanes && kind == AccessKind::kRead);
     raced = detector_.OnAccess(t.state, cell, access, t.record);
   }
-  if (Any(raced)) Report(t, addr, size);
+  if (Any(raced)) {
+    Report(t, addr, size);
+  } else if (Watch::is_on()) [[unlikely]] {
+    Watch::See(*this, t, granule, bytes, kind, context, addr, size);
+  }
 }
 
 bool Runtime::IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, PackedAccess label) {
@@ -378,7 +450,13 @@ void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
   if (!flags_.report_bugs || !is_watching() || IsBenign(t.record)) return;
   if (Recorder::is_on()) [[unlikely]]
     NoteTold(t);
-  if (!EmitRace(*this, t, addr, bytes)) return;
+  bool is_on_stack = false;
+  const uint64_t sequence = EmitRace(*this, t, addr, bytes, is_on_stack);
+  if (sequence == 0) return;
+  if (flags_.watch_ms > 0 && !is_on_stack) {
+    const uint64_t granule = Raw(t.record.granule);
+    Watch::Begin(granule, shadow_.CellAt(granule), t.record.bytes, sequence);
+  }
   __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
   TellProgram(*this, t, addr, bytes);
   StopAtRace(*this, t, addr, bytes);
@@ -410,7 +488,7 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
   Changed(t, detector_.OnLock(t.state, object->sync, mode));
 }
 
-int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all) {
+int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all, uint64_t place) {
   for (size_t i = t.locks.size(); i-- > 0;) {
     HeldAt& held = t.locks[i];
     if (held.address != lock || held.mode != mode) continue;
@@ -426,7 +504,7 @@ int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all) {
     t.SetChain(t.locks.empty() ? kNoContext : t.locks[t.locks.size() - 1].chain);
     SyncTable::Locked object(syncs_, lock);
     NoteSync(t, EventKind::kUnlock, *object, kNoContext, mode);
-    Changed(t, detector_.OnUnlock(t.state, object->sync, mode));
+    HandedOn(t, detector_.OnUnlock(t.state, object->sync, mode), wire::Handover::kUnlock, lock, place);
     return given_up;
   }
   return 0;
@@ -452,21 +530,21 @@ void Runtime::PureHbLock(Thread& t, uint64_t lock) {
   Changed(t, detector_.OnPureHbLock(t.state, locked->sync));
 }
 
-void Runtime::Release(Thread& t, uint64_t object, EventFlag flag) {
+void Runtime::Release(Thread& t, uint64_t object, uint64_t place, EventFlag flag) {
   SyncTable::Locked locked(syncs_, object);
   NoteSync(t, EventKind::kSignal, *locked, kNoContext, LockMode::kExclusive, flag);
-  Changed(t, detector_.OnReleaseMerge(t.state, locked->sync));
+  HandedOn(t, detector_.OnReleaseMerge(t.state, locked->sync), wire::Handover::kSignal, object, place);
 }
 
-void Runtime::ReleaseStore(Thread& t, uint64_t object) {
+void Runtime::ReleaseStore(Thread& t, uint64_t object, uint64_t place) {
   SyncTable::Locked locked(syncs_, object);
   NoteSync(t, EventKind::kSignal, *locked, kNoContext, LockMode::kExclusive, EventFlag::kReplaces);
-  Changed(t, detector_.OnReleaseStore(t.state, locked->sync));
+  HandedOn(t, detector_.OnReleaseStore(t.state, locked->sync), wire::Handover::kSignal, object, place);
 }
 
-void Runtime::FenceNow(Thread& t, MemoryOrder order) {
+void Runtime::FenceNow(Thread& t, MemoryOrder order, uint64_t place) {
   if (Recorder::is_on()) Recorder::Note(t, Event::OnThread(EventKind::kFence, t.state.tid, order));
-  Changed(t, Fence(detector_, t.state, order));
+  HandedOn(t, Fence(detector_, t.state, order), wire::Handover::kFence, 0, place);
 }
 
 void Runtime::ForgetSync(Thread& t, uint64_t addr) {
@@ -483,13 +561,13 @@ void Runtime::NoteCondition(Thread& t, EventKind kind, uint64_t condition) {
   }
 }
 
-uint64_t Runtime::BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties) {
+uint64_t Runtime::BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties, uint64_t place) {
   SyncId name{};  // for the record: another one after ForgetBarrier
   if (Recorder::is_on()) name = SyncTable::Locked(syncs_, barrier)->name;
   return reinterpret_cast<uint64_t>(barriers_.Arrive(detector_, arena_, barrier, parties, [&](Barriers::Phase& phase) {
     phase.name = name;
     NoteBarrier(t, EventKind::kBarrierArrive, phase);
-    Changed(t, detector_.OnReleaseMerge(t.state, phase.sync));
+    HandedOn(t, detector_.OnReleaseMerge(t.state, phase.sync), wire::Handover::kBarrier, barrier, place);
   }));
 }
 

@@ -22,6 +22,7 @@
 #include "runtime/recorder.h"
 #include "runtime/regions.h"
 #include "runtime/shadow.h"
+#include "runtime/sync_log.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread.h"
 
@@ -84,16 +85,16 @@ class Runtime {
 
   // ---- Synchronization: each retags the thread if the detector says so ----
   void Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place);
-  int Unlock(Thread& t, uint64_t lock, LockMode mode, bool all);
+  int Unlock(Thread& t, uint64_t lock, LockMode mode, bool all, uint64_t place);
   LockMode HeldMode(Thread& t, uint64_t lock);
   void ForgetSync(Thread& t, uint64_t addr);
   // flag: kNotify, of a condition variable.
   void Acquire(Thread& t, uint64_t object, EventFlag flag = EventFlag::kNone);
-  void Release(Thread& t, uint64_t object, EventFlag flag = EventFlag::kNone);
-  void ReleaseStore(Thread& t, uint64_t object);
-  void FenceNow(Thread& t, MemoryOrder order);
+  void Release(Thread& t, uint64_t object, uint64_t place, EventFlag flag = EventFlag::kNone);
+  void ReleaseStore(Thread& t, uint64_t object, uint64_t place);
+  void FenceNow(Thread& t, MemoryOrder order, uint64_t place);
   void PureHbLock(Thread& t, uint64_t lock);  // annotation: this lock orders, whatever the detector thinks of locks
-  uint64_t BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties);
+  uint64_t BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties, uint64_t place);
   void BarrierLeave(Thread& t, uint64_t phase);
   void ForgetBarrier(Thread& t, uint64_t barrier);
   // A condition variable's, which orders nothing for the detector of this runtime: for the record.
@@ -127,6 +128,7 @@ class Runtime {
       const auto value = operation();
       if (object) {
         Changed(t, AtomicLoad(detector_, t.state, object->sync, order, access));
+        NoteAtomic(t, addr, place, order, false);
         t.KnownOf(&*object) = {.object = &*object, .version = object->version, .acquired = Acquires(order)};
         return value;
       }
@@ -142,8 +144,11 @@ class Runtime {
     const AtomicNote note(*this, t, addr, bytes, place);
     SyncTable::Locked object(syncs_, addr);
     note.Add(EventKind::kAtomicStore, order);
-    Changed(t, AtomicStore(detector_, t.state, object->sync, order,
-                           [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }));
+    HandedOn(t,
+             AtomicStore(detector_, t.state, object->sync, order,
+                         [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }),
+             wire::Handover::kStore, addr, place);
+    if (!Releases(order)) NoteAtomic(t, addr, place, order, true);
     operation();
   }
   template <class Operation>
@@ -152,8 +157,7 @@ class Runtime {
     const AtomicNote note(*this, t, addr, bytes, place);
     SyncTable::Locked object(syncs_, addr);
     note.Add(EventKind::kAtomicRmw, order);
-    Changed(t, AtomicRmw(detector_, t.state, object->sync, order,
-                         [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }));
+    Modified(t, *object, order, addr, bytes, place);
     return operation();
   }
   template <class Operation>
@@ -164,11 +168,11 @@ class Runtime {
     const bool done = operation();
     note.Add(done ? EventKind::kAtomicRmw : EventKind::kAtomicLoad, done ? order : failure_order);
     if (done) {
-      Changed(t, AtomicRmw(detector_, t.state, object->sync, order,
-                           [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }));
+      Modified(t, *object, order, addr, bytes, place);
     } else {
       Changed(t, AtomicLoad(detector_, t.state, object->sync, failure_order,
                             [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicRead, place); }));
+      NoteAtomic(t, addr, place, failure_order, false);
     }
     return done;
   }
@@ -201,6 +205,11 @@ class Runtime {
   const Flags& flags() const { return flags_; }
   // The locks that were held at an access, `chain` being what its context says of them. False: forgotten.
   bool FindLocks(const AccessRecord& access, ContextId chain, LockLog::Entry& found);
+
+  // Why the thread `t` knows nothing of an earlier access: the latest that it knows of that thread; and what would have told it, had it
+  // been stronger. "no": there is nothing to say, or the detector does not know.
+  bool FindKnown(Thread& t, const AccessRecord& earlier, wire::Known& known);
+  bool FindWeak(Thread& t, const AccessRecord& earlier, wire::Weak& weak);
 
   // The program has declared races on this memory harmless: for the record.
   void NoteBenign(Thread& t, uint64_t addr, uint64_t bytes, EventFlag flag);
@@ -346,6 +355,30 @@ class Runtime {
   void Changed(Thread& t, Tag tag) {
     if (tag == Tag::kChanged) Retag(t);
   }
+  // The same after something that may hand on what the thread knows, and how that was done.
+  void HandedOn(Thread& t, Tag tag, wire::Handover how, uint64_t object, uint64_t place) {
+    if (tag != Tag::kChanged) return;
+    if constexpr (kHasPlanes) {
+      const PackedAccess before(t.now);
+      sync_logs_[Raw(before.slot())].AddHanded(before.time(), how, object, place, local.top[-1].pc);
+    }
+    Retag(t);
+  }
+  // An atomic operation, before which and after which the thread is at one and the same time if it was too weak.
+  void NoteAtomic(Thread& t, uint64_t object, uint64_t place, MemoryOrder order, bool stores) {
+    if constexpr (kHasPlanes) {
+      const PackedAccess now(t.now);
+      sync_logs_[Raw(now.slot())].AddAtomic(now.time(), object, place, order, stores);
+    }
+  }
+  void Modified(Thread& t, SyncObject& object, MemoryOrder order, uint64_t addr, uint64_t bytes, uint64_t place) {
+    HandedOn(t,
+             AtomicRmw(detector_, t.state, object.sync, order,
+                       [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }),
+             wire::Handover::kStore, addr, place);
+    if (!Releases(order)) NoteAtomic(t, addr, place, order, true);
+    if (!Acquires(order)) NoteAtomic(t, addr, place, order, false);
+  }
   void Retag(Thread& t);
   static void Label(Thread& t);  // the part of it that can be done for another thread
   void PrintStats();
@@ -365,8 +398,9 @@ class Runtime {
   Detector detector_;
   SyncTable syncs_;
   Barriers barriers_;
-  LockLog logs_[PackedAccess::kMaxSlots];  // of detectors that remember no locks
-  LockNames lock_names_;                   // of the others
+  LockLog logs_[PackedAccess::kMaxSlots];                        // of detectors that remember no locks
+  LockNames lock_names_;                                         // of the others
+  SyncLog sync_logs_[kHasPlanes ? PackedAccess::kMaxSlots : 1];  // of detectors that go by order alone
   ThreadInfo* infos_ = nullptr;
   BlockInfo* blocks_ = nullptr;
   uint32_t next_block_ = 1;

@@ -19,6 +19,7 @@ Comments of a program:
   // PATTERN(name): lost update   what the report says of this race: its pattern, ...
   // RANK(name): high             ... its rank, if the detector is hb ...
   // VARIABLE(name): counter+4    ... and the variable, with the offset in it if there is one
+  // SEEN(name): 3 of 4 hold m    part of what else was observed, if the detector is hb; files without their folders; may be several
   // REPORTS: 20                  how many reports there are
   // REPEATED: 999                how often each race was found again, at least
   // BY(name): hybrid             of the marked ones, those that report this race; the others are silent about it
@@ -70,6 +71,7 @@ serial = itertools.count()  # of runs: their reports have different names
 MARK = re.compile(r"\bRACE\((\w+)\)")
 CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
 BY = re.compile(r"^// BY\((\w+)\): *(.*)$")
+SEEN = re.compile(r"^// SEEN\((\w+)\): *(.*)$")
 JUDGED = re.compile(r"^// (PATTERN|RANK|VARIABLE)\((\w+)\): *(.*)$")
 DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|STATUS|REPORTS|REPEATED): *(.*)$")
 
@@ -83,6 +85,7 @@ class Program:
     chains: dict = dataclasses.field(default_factory=dict)  # (race, "file:line") -> [(function, ...)]
     reporters: dict = dataclasses.field(default_factory=dict)  # race -> [detector], if not all
     judged: dict = dataclasses.field(default_factory=dict)  # race -> {"PATTERN": ..., "RANK": ..., "VARIABLE": ...}
+    seen: list = dataclasses.field(default_factory=list)  # (race, text)
     directives: dict = dataclasses.field(default_factory=dict)
     mistakes: list = dataclasses.field(default_factory=list)
 
@@ -125,6 +128,8 @@ def read_marks(program, path):
                 program.directives.setdefault(match[1], []).append(match[2])
             if match := JUDGED.match(line):
                 program.judged.setdefault(match[2], {})[match[1]] = match[3]
+            if match := SEEN.match(line):
+                program.seen.append(match.groups())
             if match := BY.match(line):
                 program.reporters[match[1]] = match[2].split()
             if comment.strip() == "NORACE":
@@ -147,6 +152,7 @@ def read_program(path):
         if len(places) > 2:
             program.mistakes.append(f"RACE({race}) is on {len(places)} lines: name each pair")
     program.mistakes += [f"{'/'.join(words)} of {race} without its mark" for race, words in program.judged.items() if race not in program.marks]
+    program.mistakes += [f"SEEN({race}) without its mark" for race, _ in program.seen if race not in program.marks]
     program.mistakes += [f"BY({race}) without its mark" for race in program.reporters if race not in program.marks]
     program.mistakes += [f"no CHAIN({race}) for {place}" for (race, place), chains in program.chains.items() if not chains]
     return program
@@ -245,7 +251,7 @@ def compare_reports(program, expected, reports):
 
 
 def compare_judgements(program, expected, reports):
-    """What the reports say of the races whose PATTERN, RANK or VARIABLE is given; a report is of the race that its first two sides are."""
+    """What the reports say of the races whose PATTERN, RANK, VARIABLE or SEEN is given; a report is of the race that its first two sides are."""
     wrong = []
     files = {source.name for source in program.sources} | {"invisible.h"}
     for report in [report for report in reports if report["earlier"]]:
@@ -253,7 +259,10 @@ def compare_judgements(program, expected, reports):
         judgement = report.get("judgement", {})
         said = {"PATTERN": judgement.get("pattern", ""), "VARIABLE": report["variable"] + (f"+{report['offset']}" if report["offset"] else ""),
                 "RANK": judgement.get("rank") if report["detector"] == "hb" else None}
+        evidence = " | ".join(re.sub(r"(?<= at )\S*/", "", seen) for seen in report.get("evidence", []))
         for race in [race for race, wanted in expected.items() if wanted == places]:
+            wrong += [f"SEEN({race}): expected {text}, came {evidence}"
+                      for of, text in program.seen if of == race and report["detector"] == "hb" and text not in evidence]
             wrong += [f"{word}({race}): expected {wanted}, came {said[word]}"
                       for word, wanted in program.judged.get(race, {}).items() if said[word] not in (wanted, None) and not (word == "VARIABLE" and report["variable"] == wanted)]
     return wrong

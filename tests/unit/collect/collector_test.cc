@@ -185,6 +185,62 @@ TEST_F(CollectorTest, OtherPlacesAreNamed) {
   }
 }
 
+// A report waits for what becomes known of its variable, and those behind it wait too.
+TEST_F(CollectorTest, ReportsAreHeldBackForWhatIsSeenSince) {
+  Send(ProcessMessage{.pid = 77, .start_time = 0, .command = "./subject --fast", .watch_ms = 5000});
+  RaceMessage race = Race();
+  race.sequence = 1;
+  race.accesses[1].known =
+      RawKnown{.how = wire::Handover::kUnlock, .object = At("var:hidden_counter"), .place = At("lambda"), .caller = 0};
+  Send(race);
+  RaceMessage second = Race();
+  second.sequence = 2;
+  second.accesses[1].stack.frames[0] = At("lambda");
+  Send(second);
+  EXPECT_EQ(output.text, "");
+  const auto due = collector.due();
+  ASSERT_TRUE(due);
+  collector.WriteDue(*due - std::chrono::milliseconds(1));
+  EXPECT_EQ(output.text, "");
+  Send(WatchedMessage{.sequence = 2, .accesses = {}});
+  EXPECT_EQ(output.text, "");
+  Send(WatchedMessage{.sequence = 1, .accesses = {2, race.accesses[0]}});
+  Send(WatchedMessage{.sequence = 3, .accesses = {}});  // of nothing
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_FALSE(collector.due());
+  ASSERT_EQ(json[0]["evidence"].size(), 2u) << json[0];
+  EXPECT_EQ(json[0]["evidence"][0].get<std::string>().rfind(
+                "the last that T1 knows of main is its unlock of hidden_counter at ", 0),
+            0u);
+  EXPECT_EQ(json[0]["evidence"][1],
+            fmt::format("3 of 4 accesses that were seen hold hidden_counter; not the read at {}:{}", program->source(),
+                        SubjectProgram::LineOf("mark(\"template\")")));
+  EXPECT_NE(output.text.find("  seen: 3 of 4 accesses"), std::string::npos);
+  EXPECT_FALSE(json[1].contains("evidence"));
+}
+
+TEST_F(CollectorTest, NoReportWaitsLongerThanItShould) {
+  Send(ProcessMessage{.pid = 77, .start_time = 0, .command = "./subject --fast", .watch_ms = 5000});
+  RaceMessage race = Race();
+  Send(race);
+  EXPECT_TRUE(json.empty());
+  Send(FlushMessage{});
+  EXPECT_EQ(json.size(), 1u);
+  race.accesses[0].stack.frames[0] = At("lambda");
+  Send(race);
+  EXPECT_EQ(json.size(), 1u);
+  collector.WriteDue(*collector.due());
+  EXPECT_EQ(json.size(), 2u);
+  race.accesses[0].stack.frames[0] = At("extern-c");
+  Send(race);
+  Send(EndMessage{});
+  EXPECT_EQ(json.size(), 3u);
+  race.accesses[0].stack.frames[0] = At("constructor");
+  Send(race);
+  collector.Finish(0);
+  EXPECT_EQ(json.size(), 5u);  // and the summary
+}
+
 TEST_F(CollectorTest, RepetitionsAreCountedNotShown) {
   Send(Race());
   RaceMessage again = Race();

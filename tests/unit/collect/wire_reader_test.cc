@@ -28,6 +28,12 @@ RaceMessage Race() {
   freed.kind = AccessKind::kWrite;
   freed.origin = AccessOrigin::kFree;
   freed.vptr = freed.bit_field = freed.locks_unknown = true;
+  freed.known = RawKnown{.how = wire::Handover::kUnlock, .object = 0x9000, .place = 0x400600, .caller = 0x400650};
+  freed.weak = RawWeak{.object = 0x9200,
+                       .store_place = 0x400700,
+                       .load_place = 0x400800,
+                       .store_order = MemoryOrder::kRelaxed,
+                       .load_order = MemoryOrder::kAcquire};
   RawBlock block{.begin = 0x1000,
                  .bytes = 64,
                  .thread = 1,
@@ -49,7 +55,7 @@ std::vector<WireMessage> Examples() {
   RaceMessage bare = Race();
   bare.block.reset();
   bare.accesses.resize(1);
-  return {ProcessMessage{.pid = 12, .start_time = 34, .command = "./app --all"},
+  return {ProcessMessage{.pid = 12, .start_time = 34, .command = "./app --all", .watch_ms = 56},
           ModuleMessage{.begin = 0x400000, .end = 0x500000, .bias = 0, .path = "/bin/app", .gone = false},
           ModuleMessage{.begin = 0x400000, .end = 0x500000, .bias = 0x1000, .path = "/lib/lib.so", .gone = true},
           thread,
@@ -60,6 +66,8 @@ std::vector<WireMessage> Examples() {
           SuppressionsMessage{.is_file = true, .wants_usage = false, .text = "/etc/races"},
           SuppressionsMessage{.is_file = false, .wants_usage = true, .text = "race:f\n"},
           RepeatsMessage{.sequence = 7, .count = 1000},
+          WatchedMessage{.sequence = 7, .accesses = Race().accesses},
+          FlushMessage{},
           TagMessage{.number = 3, .object_type = "NSArray", .header = ""},
           EndMessage{}};
 }
@@ -127,6 +135,10 @@ TEST(WireReaderTest, ValuesThatMeanNothingAreErrors) {
   EXPECT_TRUE(spoilt(race, access - sizeof(wire::Race) + offsetof(wire::Race, has_block), 2));
   EXPECT_TRUE(spoilt(race, access - sizeof(wire::Race) + offsetof(wire::Race, access_count), 0));
   EXPECT_TRUE(spoilt(Race(), access + offsetof(wire::Block, place), 6));
+  const size_t end = EncodeMessage(Race()).size();
+  EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) + offsetof(wire::Weak, store_order), 5));
+  EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) + offsetof(wire::Weak, load_order), 255));
+  EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) - sizeof(wire::Known) + offsetof(wire::Known, how), 8));
   EXPECT_TRUE(spoilt(ModuleMessage{.begin = 0, .end = 1, .bias = 0, .path = {}, .gone = false}, 8, 2));
 }
 

@@ -56,6 +56,7 @@ TEST(TextTest, TheJudgementIsShown) {
                        "  write of 8 bytes by thread T1\n"))
       << text;
   EXPECT_NE(text.find("  why: nothing orders them\n"
+                      "  seen: 3 of 4 accesses hold Cache::mu\n"
                       "  suggestion: hold Cache::mu in main too\n"
                       "  seen 3 more times\n"
                       "  fingerprint: 0123abcd\n"

@@ -1,0 +1,37 @@
+// What was observed around a race, in sentences: the latest that one thread knows of the other, atomic operations that were too weak to
+// order them, and what is usually done to the variable.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "events/event.h"
+#include "events/wire.h"
+#include "report/race_report.h"
+
+namespace redflag {
+
+// wire::Known with names.
+struct KnownHandover {
+  wire::Handover how{};
+  std::string object;        // or the thread that was created
+  std::vector<Frame> place;  // innermost first; may be empty
+};
+
+// wire::Weak with names.
+struct WeakAtomics {
+  std::string object;
+  std::vector<Frame> store, load;  // where; may be empty
+  MemoryOrder store_order{}, load_order{};
+};
+
+// "the last that T2 knows of T1 is its unlock of m at x.cc:9; the write by T1 came after that". Empty: there is nothing to say.
+std::string DescribeKnown(const KnownHandover& known, const AccessSite& completing, const AccessSite& earlier);
+
+std::string DescribeWeak(const WeakAtomics& weak, const AccessSite& completing, const AccessSite& earlier);
+
+// "14 of 16 accesses hold m; not the read at x.cc:9 by T2". Of the accesses that race, and those that were seen since. Empty: too few.
+std::string DescribeLocking(const RaceReport& report, const std::vector<AccessSite>& since);
+
+}  // namespace redflag

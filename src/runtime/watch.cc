@@ -1,0 +1,89 @@
+#include "runtime/watch.h"
+
+#include "base/mem.h"
+#include "runtime/emit.h"
+#include "runtime/runtime.h"
+
+namespace redflag::rt {
+namespace {
+
+constexpr uint32_t kPlaces = 32;
+constinit Watched places[kPlaces] = {};
+AtomicMem::Lock lock;  // of all of them
+
+bool IsSeen(const Watched& watched, const Watched::Seen& seen) {
+  for (uint32_t i = 0; i < watched.count; ++i) {
+    const Watched::Seen& other = watched.seen[i];
+    if (other.thread == seen.thread && other.label == seen.label && other.context == seen.context) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+constinit uint64_t Watch::filter_ = 0;
+
+void Watch::Begin(uint64_t granule, const void* cell, ByteMask racy, uint64_t sequence) {
+  ScopedLock guard(lock);
+  Watched* free = nullptr;
+  for (Watched& watched : places) {
+    if (watched.granule == granule) return;
+    if (watched.granule == 0) free = &watched;
+  }
+  if (free == nullptr) return;
+  free->sequence = sequence;
+  free->racy = racy;
+  free->cell = cell;
+  free->count = 0;
+  __atomic_store_n(&free->granule, granule, __ATOMIC_RELAXED);
+  __atomic_store_n(&filter_, filter_ | BitOf(cell), __ATOMIC_RELAXED);
+}
+
+void Watch::Stop(Watched& watched) {
+  __atomic_store_n(&watched.granule, 0, __ATOMIC_RELAXED);
+  uint64_t filter = 0;
+  for (const Watched& other : places) {
+    if (other.granule != 0) filter |= BitOf(other.cell);
+  }
+  __atomic_store_n(&filter_, filter, __ATOMIC_RELAXED);
+}
+
+void Watch::See(Runtime& runtime, Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
+                uint64_t addr, uint64_t size) {
+  for (Watched& watched : places) {
+    if (__atomic_load_n(&watched.granule, __ATOMIC_RELAXED) != granule) continue;
+    ScopedLock guard(lock);
+    if (watched.granule != granule || !Any(bytes & watched.racy)) return;
+    Watched::Seen& seen = watched.seen[watched.count];
+    seen.label = t.now;
+    seen.addr = addr;
+    seen.bytes = static_cast<uint32_t>(size);
+    seen.thread = t.state.tid;
+    seen.kind = kind;
+    seen.context = context;
+    seen.locks.count = static_cast<uint32_t>(t.locks.size());
+    for (uint32_t i = 0; i < seen.locks.count && i < LockLog::kMaxLocks; ++i) seen.locks.locks[i] = t.locks[i];
+    if (IsSeen(watched, seen) || ++watched.count != Watched::kMost) return;
+    TellWatched(runtime, watched);
+    Stop(watched);
+    return;
+  }
+}
+
+void Watch::End(Runtime& runtime, uint64_t addr, uint64_t bytes) {
+  if (!is_on()) return;
+  ScopedLock guard(lock);
+  for (Watched& watched : places) {
+    if (watched.granule == 0 || watched.granule + kGranule <= addr || watched.granule >= addr + bytes) continue;
+    TellWatched(runtime, watched);
+    Stop(watched);
+  }
+}
+
+void Watch::Clear() {
+  lock = {};
+  filter_ = 0;
+  for (Watched& watched : places) watched.granule = 0;
+}
+
+}  // namespace redflag::rt
