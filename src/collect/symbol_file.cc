@@ -96,13 +96,16 @@ bool SymbolFile::Covers(uint64_t address) const {
 
 // Debug information that is short of linker's names has plain ones, without class and namespace: there, the symbol table is the
 // better source. For C it is the worse one: it shows the compiler's clones.
-void SymbolFile::NameFunction(uint64_t address, std::string& function) const {
-  GElf_Off offset = 0;
-  GElf_Sym symbol;
-  const char* name = dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
-  if (name == nullptr || (symbol.st_size != 0 && offset >= symbol.st_size)) return;
-  std::string demangled = Demangle(name);
-  if (function.empty() || demangled != name) function = std::move(demangled);
+void SymbolFile::NameFunction(uint64_t address, std::string& function) {
+  const SymbolTable::Symbol* symbol = Symbols().Find(address);
+  if (symbol == nullptr) return;
+  std::string demangled = Demangle(symbol->name);
+  if (function.empty() || demangled != symbol->name) function = std::move(demangled);
+}
+
+const SymbolTable& SymbolFile::Symbols() {
+  if (!symbols_) symbols_.emplace(module_);
+  return *symbols_;
 }
 
 void SymbolFile::OpenDwarf() {
@@ -126,13 +129,11 @@ std::vector<Frame> SymbolFile::FramesAt(uint64_t address) {
 }
 
 std::optional<SymbolFile::Variable> SymbolFile::VariableAt(uint64_t address) {
-  GElf_Off offset = 0;
-  GElf_Sym symbol;
-  const char* name = dwfl_module_addrinfo(module_, address, &offset, &symbol, nullptr, nullptr, nullptr);
-  if (name == nullptr || offset >= std::max<uint64_t>(symbol.st_size, 1)) return std::nullopt;
-  const int type = GELF_ST_TYPE(symbol.st_info);
-  if (type != STT_OBJECT && type != STT_COMMON) return std::nullopt;
-  Variable variable{.name = WithoutNumber(Demangle(name)), .offset = offset, .size = symbol.st_size};
+  const SymbolTable::Symbol* symbol = Symbols().Find(address);
+  if (symbol == nullptr || (symbol->type != STT_OBJECT && symbol->type != STT_COMMON)) return std::nullopt;
+  const uint64_t offset = address - symbol->begin;
+  if (offset >= std::max<uint64_t>(symbol->size, 1)) return std::nullopt;
+  Variable variable{.name = WithoutNumber(Demangle(symbol->name)), .offset = offset, .size = symbol->size};
   OpenDwarf();
   if (variables_) variable.field = variables_->FieldAt(address - offset, false, offset);
   return variable;

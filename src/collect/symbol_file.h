@@ -17,6 +17,7 @@
 
 #include "collect/dwarf_index.h"
 #include "collect/dwarf_variables.h"
+#include "collect/symbol_table.h"
 #include "report/race_report.h"
 
 namespace redflag {
@@ -66,12 +67,14 @@ class SymbolFile {
   using Session = std::unique_ptr<Dwfl, decltype(&dwfl_end)>;
 
   SymbolFile(Session session, Dwfl_Module* module);
-  void NameFunction(uint64_t address, std::string& function) const;
+  void NameFunction(uint64_t address, std::string& function);
+  const SymbolTable& Symbols();
   void OpenDwarf();
 
   Session session_;
   Dwfl_Module* module_;
   std::vector<std::pair<uint64_t, uint64_t>> segments_;
+  std::optional<SymbolTable> symbols_;
   bool dwarf_tried_ = false;
   std::optional<DwarfIndex> dwarf_;
   std::optional<DwarfVariables> variables_;

@@ -1,15 +1,12 @@
-// Lines of source files, for reports. Only what the program can have been built from is shown: a regular file that can be read and is not
-// newer than the module that the frame is in.
+// Lines of source files, for reports. Only what the program can have been built from is shown (report/source.h).
 //
-// Host side, one thread. Keeps the files that it has read, up to a limit.
+// Host side, one thread.
 #pragma once
 
-#include <cstddef>
-#include <map>
 #include <string>
-#include <string_view>
 
 #include "report/race_report.h"
+#include "report/source.h"
 
 namespace redflag {
 
@@ -19,10 +16,7 @@ class SourceLines {
   std::string LineOf(const Frame& frame);
 
  private:
-  const std::string& TextOf(const std::string& file, const std::string& module);
-
-  std::map<std::string, std::string, std::less<>> files_;  // empty: not to be shown
-  size_t bytes_ = 0;
+  SourceFiles files_;
 };
 
 }  // namespace redflag

@@ -35,7 +35,7 @@ TEST(SourceFilesTest, AFileThatIsNewerThanTheProgramSaysNothing) {
   SourceFiles built;
   EXPECT_EQ(built.Lines(source, module).size(), 1u);
   SourceFiles unknown;
-  EXPECT_EQ(unknown.Lines(source, "/no/such/module").size(), 1u);
+  EXPECT_TRUE(unknown.Lines(source, "/no/such/module").empty());
   std::filesystem::last_write_time(module, now - std::chrono::seconds(1));
   SourceFiles changed;
   EXPECT_TRUE(changed.Lines(source, module).empty());
