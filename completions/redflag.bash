@@ -44,7 +44,7 @@ _redflag() {
   if [[ $command == run || $command == record ]]; then
     for ((i = at + 1; i < COMP_CWORD; i++)); do
       case ${COMP_WORDS[i]} in
-        -d | --detector | -o | --output | --json | --record | --suppressions | --exit-code | --on-race | --text | --sarif | --compat | --root) ((i++)) ;;
+        -d | --detector | -o | --output | --json | --record | --suppressions | --exit-code | --on-race | --text | --sarif | --compat | --warnings | --root) ((i++)) ;;
         --) ;;
         -*) ;;
         *) return ;;
@@ -76,16 +76,16 @@ _redflag() {
       ;;
     report)
       case $prev in
-        --text | --json | --sarif | --root) return ;;
+        --text | --json | --sarif | --warnings | --root) return ;;
       esac
       if [[ $cur == -* ]]; then
-        _redflag_words '--text --full --json --sarif --github --editor --compat --root --color -h --help --help-all'
+        _redflag_words '--text --full --json --sarif --github --editor --compat --warnings --root --color -h --help --help-all'
       fi
       return
       ;;
     run | record)
       case $prev in
-        -o | --output | --json | --record | --suppressions | --text | --sarif | --root) return ;;
+        -o | --output | --json | --record | --suppressions | --text | --sarif | --warnings | --root) return ;;
         --exit-code) return ;;
         --on-race)
           _redflag_words 'report stop core abort end'
@@ -95,7 +95,7 @@ _redflag() {
       if [[ $cur == -* && $command == record ]]; then
         _redflag_words '-d --detector -o --output -h --help --help-all'
       elif [[ $cur == -* ]]; then
-        _redflag_words '-d --detector -o --output --json --text --full --sarif --github --editor --compat --root --record --suppressions --exit-code
+        _redflag_words '-d --detector -o --output --json --text --full --sarif --github --editor --compat --warnings --root --record --suppressions --exit-code
           --on-race -h --help --help-all'
       elif [[ $cur != */* ]]; then
         compopt -o filenames 2>/dev/null

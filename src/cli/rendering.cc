@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "cli/terminal.h"
@@ -18,6 +19,7 @@
 #include "report/github.h"
 #include "report/json.h"
 #include "report/sarif.h"
+#include "report/static_warnings.h"
 #include "report/tsan.h"
 #include "trace/replacement.h"
 
@@ -100,6 +102,10 @@ void AddRenderingOptions(CLI::App& command, Rendering& rendering) {
       ->check(CLI::IsMember({"tsan"}))
       ->type_name("TOOL");
   command
+      .add_option("--warnings", rendering.warnings,
+                  "Warnings of other tools (SARIF, or as compilers print them): races where they warn come first")
+      ->type_name("FILE");
+  command
       .add_option("--root", rendering.root, "SARIF, annotations: names of files are relative to this folder, if below")
       ->type_name("DIR");
 }
@@ -115,6 +121,22 @@ std::vector<std::string> CheckOutputs(const Rendering& rendering) {
       close(probe.fd());
     }
   }
+  return problems;
+}
+
+std::vector<std::string> ConfirmByWarnings(const Rendering& rendering, Records& records) {
+  std::vector<std::string> problems;
+  StaticWarnings warnings;
+  for (const std::string& path : rendering.warnings) {
+    std::error_code none;
+    std::ifstream file(path, std::ios::binary);
+    if (!file || std::filesystem::is_directory(path, none)) {
+      problems.push_back(fmt::format("cannot read {}", path));
+    } else if (std::string problem = warnings.Read(file, path); !problem.empty()) {
+      problems.push_back(std::move(problem));
+    }
+  }
+  records.Confirm(warnings);
   return problems;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/race_report.h"
+#include "report/records.h"
 #include "report/text_form.h"
 
 namespace redflag::cli {
@@ -19,8 +20,9 @@ struct Rendering {
   bool github = false;  // to standard output, where they are read from
   bool editor = false;  // likewise
   bool full = false;
-  std::string compat;  // "tsan", or ""
-  std::string root;    // "": the current folder
+  std::string compat;                   // "tsan", or ""
+  std::vector<std::string> warnings{};  // files of other tools' (report/static_warnings.h)
+  std::string root;                     // "": the current folder
   std::string colour = "auto";
 
   // Is there anything to be made?
@@ -33,6 +35,9 @@ void AddRenderingOptions(CLI::App& command, Rendering& rendering);
 
 // Can the files be written? What stands against it, a line each, before anything has been done.
 std::vector<std::string> CheckOutputs(const Rendering& rendering);
+
+// Says of each race whether the files of warnings warn of it too. What could not be read and why, a line each.
+std::vector<std::string> ConfirmByWarnings(const Rendering& rendering, Records& records);
 
 // What could not be written and why, a line each. A file is there as a whole or as it was before.
 std::vector<std::string> Render(const std::vector<RaceReport>& reports, const Rendering& rendering);

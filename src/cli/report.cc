@@ -33,6 +33,8 @@ Examples:
   redflag report --editor races.json                for an editor that jumps to FILE:LINE:COL
   redflag report --compat=tsan races.json           as ThreadSanitizer prints them
   redflag report --json all.json 1.json 2.json      put files together, each race once
+  clang++ -Wthread-safety ... 2>warnings.txt; redflag report --warnings warnings.txt races.json
+                                                    races that the compiler warns of, first
   redflag analyze --json app.rft | redflag report --sarif app.sarif -
 
 Exit codes: 0 no race, 66 races found, 2 bad command line or input; what is good in a file that is damaged is shown all the same.
@@ -60,6 +62,10 @@ int RunReport(const Options& options) {
   for (const std::string& path : options.files) is_good = ReadFile(path, records) && is_good;
   for (const std::string& complaint : records.complaints()) fmt::print(stderr, "redflag: {}\n", complaint);
   is_good = is_good && records.complaints().empty();
+  for (const std::string& problem : ConfirmByWarnings(options.rendering, records)) {
+    fmt::print(stderr, "redflag: {}\n", problem);
+    is_good = false;
+  }
   Rendering rendering = options.rendering;
   if (!rendering.is_wanted()) rendering.text = "-";
   const std::vector<RaceReport> reports = records.TakeRanked();

@@ -131,6 +131,8 @@ bool RenderRun(const RunRecords& file, const Rendering& rendering, bool has_repo
                "redflag run: a process of the program goes on; reports of it may be missing in what is written\n");
   }
   std::vector<std::string> problems = records.complaints();
+  const std::vector<std::string> unread = ConfirmByWarnings(rendering, records);
+  problems.insert(problems.end(), unread.begin(), unread.end());
   const std::vector<std::string> failures = Render(records.TakeRanked(), rendering);
   problems.insert(problems.end(), failures.begin(), failures.end());
   for (const std::string& problem : problems) fmt::print(stderr, "redflag: {}\n", problem);
@@ -150,6 +152,11 @@ int RunProgram(const Options& options) {
     return kBadInput;
   }
   std::optional<RunRecords> reports;
+  if (!options.rendering.warnings.empty() && !options.rendering.is_wanted()) {
+    fmt::print(stderr,
+               "redflag run: --warnings is for what is written at the end: give a form too, such as --text FILE\n");
+    return kBadInput;
+  }
   if (options.rendering.is_wanted()) {
     reports.emplace(options.json);
     std::vector<std::string> problems = CheckOutputs(options.rendering);

@@ -70,6 +70,7 @@ std::string RenderGithub(const RaceReport& report, const SourceRoot& root) {
   }
   if (!report.why.empty()) message += "\nwhy: " + report.why;
   for (const std::string& seen : report.evidence) message += "\nseen: " + seen;
+  for (const std::string& who : report.confirmed_by) message += "\nconfirmed by " + who;
   if (report.judgement && !report.judgement->pattern.empty()) message += "\npattern: " + report.judgement->pattern;
   if (report.judgement && !report.judgement->suggestion.empty())
     message += "\nsuggestion: " + report.judgement->suggestion;

@@ -133,6 +133,7 @@ Json ToJson(const RaceReport& report) {
   if (!report.fingerprint.empty()) json["fingerprint"] = report.fingerprint;
   if (report.judgement) json["judgement"] = JudgementJson(*report.judgement);
   if (report.repeated != 0) json["repeated"] = report.repeated;
+  if (!report.confirmed_by.empty()) json["confirmed_by"] = report.confirmed_by;
   return json;
 }
 

@@ -67,6 +67,7 @@ class Reader {
     May(json, "fingerprint", report.fingerprint);
     May(json, "judgement", report.judgement);
     May(json, "repeated", report.repeated);
+    May(json, "confirmed_by", report.confirmed_by);
   }
 
  private:
@@ -264,6 +265,28 @@ class Reader {
 };
 
 }  // namespace
+
+bool IsNestedTooDeeply(std::string_view text, int most) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      if (c == '\\') {
+        ++i;
+      } else if (c == '"') {
+        in_string = false;
+      }
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > most) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
 
 std::variant<RaceReport, std::string> FromJson(const Json& json) {
   Reader reader;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "report/race_report.h"
@@ -12,5 +13,8 @@ namespace redflag {
 
 // The report, or what is wrong with it and where: "access.stack[2].line: a number was expected".
 std::variant<RaceReport, std::string> FromJson(const nlohmann::json& json);
+
+// Of text that is to be parsed: what is nested too deeply costs memory out of proportion.
+bool IsNestedTooDeeply(std::string_view text, int most);
 
 }  // namespace redflag

@@ -48,6 +48,7 @@ RaceReport Printable(RaceReport report) {
   }
   Clean(report.why);
   Clean(report.evidence);
+  Clean(report.confirmed_by);
   Clean(report.trace);
   if (report.block) {
     Clean(report.block->thread);

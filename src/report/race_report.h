@@ -103,7 +103,8 @@ struct RaceReport {
   std::vector<std::string> notes{};  // what limits this report
   std::string fingerprint{};         // the same for this race after the program was changed elsewhere; empty: not made
   std::optional<Judgement> judgement{};
-  uint64_t repeated = 0;  // how often it was found again, on other objects too
+  uint64_t repeated = 0;                    // how often it was found again, on other objects too
+  std::vector<std::string> confirmed_by{};  // other detectors, and warnings of other tools
 };
 
 // Phrases that all renderers share: "atomic write", "transactional read", "free".

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -73,29 +74,6 @@ class Lines {
   bool is_cut_ = false;
 };
 
-// Before it is parsed: what is nested too deeply costs memory out of proportion.
-bool IsTooDeep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') {
-        ++i;
-      } else if (c == '"') {
-        in_string = false;
-      }
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 bool IsBlank(std::string_view text) { return text.find_first_not_of(" \t\r") == std::string_view::npos; }
 
 // What the pretty-printed document of `redflag analyze --json` begins with; a line of JSON goes on.
@@ -151,7 +129,7 @@ void Records::Read(std::istream& in, const std::string& name) {
 }
 
 void Records::AddText(const std::string& text, const std::string& where, bool is_cut) {
-  if (IsTooDeep(text)) return Complain(where, "nested too deeply for a report");
+  if (IsNestedTooDeeply(text, kMaxDepth)) return Complain(where, "nested too deeply for a report");
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_discarded()) return AddJson(json, where);
   Complain(where, is_cut ? "the last line is cut off, as if the writer was stopped; the lines before it are good"
@@ -208,24 +186,44 @@ void Records::Complain(const std::string& where, const std::string& what) {
 void Records::Add(RaceReport report) {
   if (!report.fingerprint.empty()) {
     const auto [found, is_new] = by_fingerprint_.try_emplace(report.fingerprint, reports_.size());
-    if (!is_new) {
-      reports_[found->second].repeated += 1 + report.repeated;
-      return;
-    }
+    if (!is_new) return Merge(reports_[found->second], std::move(report));
   }
   reports_.push_back(std::move(report));
 }
 
+// Of two that are one, the higher rank is shown. What several detectors say is more than what one says twice.
+void Records::Merge(RaceReport& known, RaceReport report) {
+  const auto rank_of = [](const RaceReport& of) {
+    return of.judgement ? of.judgement->rank : Judgement::Rank::kMedium;
+  };
+  const uint64_t repeated = known.repeated + 1 + report.repeated;
+  if (rank_of(report) < rank_of(known)) std::swap(known, report);
+  known.repeated = repeated;
+  const auto confirm = [&](const std::string& who) {
+    const bool is_known =
+        std::find(known.confirmed_by.begin(), known.confirmed_by.end(), who) != known.confirmed_by.end();
+    if (!who.empty() && who != known.detector && !is_known) known.confirmed_by.push_back(who);
+  };
+  confirm(report.detector);
+  for (const std::string& who : report.confirmed_by) confirm(who);
+}
+
+void Records::Confirm(const StaticWarnings& warnings) {
+  for (RaceReport& report : reports_) warnings.Confirm(report);
+}
+
 std::vector<RaceReport> Records::TakeRanked() {
-  std::vector<std::pair<Judgement::Rank, size_t>> order;
+  std::vector<std::tuple<Judgement::Rank, bool, size_t>> order;
   order.reserve(reports_.size());
   for (size_t i = 0; i < reports_.size(); ++i) {
-    order.emplace_back(reports_[i].judgement ? reports_[i].judgement->rank : Judgement::Rank::kMedium, i);
+    const RaceReport& report = reports_[i];
+    order.emplace_back(report.judgement ? report.judgement->rank : Judgement::Rank::kMedium,
+                       report.confirmed_by.empty(), i);
   }
   std::sort(order.begin(), order.end());
   std::vector<RaceReport> ranked;
   ranked.reserve(reports_.size());
-  for (const auto& [rank, i] : order) ranked.push_back(std::move(reports_[i]));
+  for (const auto& [rank, is_alone, i] : order) ranked.push_back(std::move(reports_[i]));
   reports_.clear();
   by_fingerprint_.clear();
   return ranked;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "report/race_report.h"
+#include "report/static_warnings.h"
 
 namespace redflag {
 
@@ -21,7 +22,11 @@ class Records {
   // A race that is here already, by its fingerprint, becomes a repetition of that.
   void Add(RaceReport report);
 
-  // What was read: one report for each fingerprint and all that have none; the highest rank first, then in the order of reading.
+  // Says of each race whether these warn of it too.
+  void Confirm(const StaticWarnings& warnings);
+
+  // What was read: one report for each fingerprint and all that have none; the highest rank first, of one rank those that somebody else
+  // confirms, then in the order of reading.
   std::vector<RaceReport> TakeRanked();
 
   // What could not be read, a line each.
@@ -32,6 +37,7 @@ class Records {
   void AddJson(const nlohmann::json& json, const std::string& where);
   void AddDocument(const nlohmann::json& results, const std::string& where);
   void AddSummary(const nlohmann::json& summary);
+  static void Merge(RaceReport& known, RaceReport report);
   void Complain(const std::string& where, const std::string& what);
 
   std::vector<RaceReport> reports_;

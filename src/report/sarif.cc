@@ -82,6 +82,7 @@ class SarifRenderer {
     };
     add("Why", report.why);
     for (const std::string& seen : report.evidence) add("Seen", seen);
+    for (const std::string& who : report.confirmed_by) add("Confirmed by", who);
     if (report.judgement) {
       add("Pattern", report.judgement->pattern);
       add("Suggestion", report.judgement->suggestion);

@@ -30,6 +30,7 @@ class TextRenderer {
     if (report.judgement && !report.judgement->suggestion.empty()) {
       Line("  {} {}", Paint(kBold, "suggestion:"), report.judgement->suggestion);
     }
+    if (!report.confirmed_by.empty()) Line("  confirmed by {}", fmt::join(report.confirmed_by, ", "));
     if (report.repeated != 0) Line("  seen {} more time{}", report.repeated, report.repeated == 1 ? "" : "s");
     if (!report.fingerprint.empty()) Line("  {} {}", Paint(kDim, "fingerprint:"), report.fingerprint);
     Line("  {}{}", Origin(report), report.detector.empty() ? "" : ", found by " + report.detector);

@@ -12,7 +12,8 @@ TEST(GithubTest, IsOneCommandWithThePlaceBelowTheRoot) {
       RenderGithub(FullReport(), SourceRoot("/src/app")),
       "::error file=cache.cc,line=13,col=5,title=Data race on Cache%3A%3Asize+8::write of 8 bytes by thread T1 in "
       "Cache::Add(int), holding Cache::mu%0Aearlier atomic read of 8 bytes by thread main in main at main "
-      "file.cc:40:9%0Awhy: nothing orders them%0Aseen: 3 of 4 accesses hold Cache::mu%0Apattern: lock missing on one "
+      "file.cc:40:9%0Awhy: nothing orders them%0Aseen: 3 of 4 accesses hold Cache::mu%0Aconfirmed by hybrid%0Apattern: "
+      "lock missing on one "
       "side%0Asuggestion: hold Cache::mu in "
       "main too\n");
 }

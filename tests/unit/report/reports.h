@@ -54,6 +54,7 @@ inline RaceReport FullReport() {
                     {.name = "main", .title = "", .creator = "", .created_at = {}, .os_id = 4710}};
   report.why = "nothing orders them";
   report.evidence = {"3 of 4 accesses hold Cache::mu"};
+  report.confirmed_by = {"hybrid"};
   report.block = RacyBlock{.place = RacyBlock::Place::kHeap,
                            .begin = Addr{0x7f0000000ff8},
                            .size = 64,

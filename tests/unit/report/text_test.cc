@@ -58,6 +58,7 @@ TEST(TextTest, TheJudgementIsShown) {
   EXPECT_NE(text.find("  why: nothing orders them\n"
                       "  seen: 3 of 4 accesses hold Cache::mu\n"
                       "  suggestion: hold Cache::mu in main too\n"
+                      "  confirmed by hybrid\n"
                       "  seen 3 more times\n"
                       "  fingerprint: 0123abcd\n"
                       "  in: /src/app/build/app (process 99), found by hb\n"),
