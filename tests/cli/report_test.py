@@ -358,6 +358,24 @@ class Run(Base):
         self.assertEqual((result.returncode, result.stdout), (2, ""))
         self.assertIn("cannot write /nowhere/x.sarif", result.stderr)
 
+    def test_the_compiler_warns_of_it_too(self):
+        guarded = 'struct __attribute__((capability("mutex"))) Mutex {} mutex; int shared __attribute__((guarded_by(mutex)));'
+        warned = run("clang++-19", "-Wthread-safety", "-fsyntax-only", "-x", "c++", "-", limited=False,
+                     text=f'#line 1 "{self.home / "racy.cc"}"\n' + RACY.replace("int shared;", guarded))
+        self.assertIn("-Wthread-safety", warned.stderr)
+        warnings = self.folder / "warnings.txt"
+        warnings.write_text(warned.stderr)
+        result = self.run_racy("--warnings", warnings, "--text", "-", "--json", self.folder / "json")
+        self.assertRegex(result.stdout, r"confirmed by -Wthread-safety-analysis at \S*racy.cc:8\n")
+        again = run(REDFLAG, "report", "--warnings", warnings, self.folder / "json")
+        self.assertEqual(again.returncode, 66, again.stderr)
+        self.assertIn("confirmed by -Wthread-safety-analysis", again.stdout)
+        self.assertNotIn("confirmed", run(REDFLAG, "report", self.folder / "json").stdout)
+        lost = run(REDFLAG, "report", "--warnings", "/nowhere", self.folder / "json")
+        self.assertEqual(lost.returncode, 2)
+        self.assertIn("cannot read /nowhere", lost.stderr)
+        self.assertEqual(self.run_racy("--warnings", warnings).returncode, 2, "there is nothing to write")
+
     def test_a_quiet_program(self):
         result = run(REDFLAG, "run", "--sarif", self.folder / "sarif", "--text", "-", "true", limited=False)
         self.assertIn("nothing in true was compiled for race detection", result.stderr)
