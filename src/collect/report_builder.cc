@@ -27,6 +27,8 @@ std::optional<RacyBlock::Place> PlaceOf(wire::Place place) {
       return RacyBlock::Place::kGlobal;
     case wire::Place::kMapped:
       return RacyBlock::Place::kMapped;
+    case wire::Place::kDescriptor:
+      return RacyBlock::Place::kDescriptor;
     case wire::Place::kUnknown:
       break;
   }
@@ -140,6 +142,7 @@ void ReportBuilder::FillPlace(const RaceMessage& race, RaceReport& report) {
   }
   if (race.block && race.block->place == wire::Place::kTls) NameThreadLocal(race, report);
   if (race.block && race.block->place == wire::Place::kHeap) NameMember(race, report);
+  if (race.block && race.block->place == wire::Place::kDescriptor) NameDescriptor(race, report);
   if (!MayBeGlobal(race)) return;
   const std::optional<Datum> datum = FindDatum(race.address);
   if (!datum) return;
@@ -165,6 +168,14 @@ void ReportBuilder::NameThreadLocal(const RaceMessage& race, RaceReport& report)
     report.block->size = variable->size;
     return;
   }
+}
+
+// What is accessed stands for it.
+void ReportBuilder::NameDescriptor(const RaceMessage& race, RaceReport& report) {
+  report.variable = fmt::format("file descriptor {}", race.block->begin);
+  report.block->begin = Addr{};
+  report.access.descriptor = true;
+  for (AccessSite& site : report.earlier) site.descriptor = true;
 }
 
 // The heap does not say what is in a block. If member functions of one class access it on all sides, and it is as large as an object of that

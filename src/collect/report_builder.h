@@ -58,6 +58,7 @@ class ReportBuilder {
   AccessSite SiteOf(const RawAccess& access);
   std::string LockName(uint64_t address);
   void FillPlace(const RaceMessage& race, RaceReport& report);
+  static void NameDescriptor(const RaceMessage& race, RaceReport& report);
   void NameMember(const RaceMessage& race, RaceReport& report);
   void NameThreadLocal(const RaceMessage& race, RaceReport& report);
   ThreadInfo InfoOf(uint32_t thread);

@@ -105,7 +105,8 @@ ThreadMessage TakeThread(Cursor& cursor) {
 
 RawBlock TakeBlock(Cursor& cursor) {
   const auto head = cursor.Take<wire::Block>("block");
-  if (Raw(head.place) > Raw(wire::Place::kMapped)) cursor.Fail(fmt::format("a block's place is {}", Raw(head.place)));
+  if (Raw(head.place) > Raw(wire::Place::kDescriptor))
+    cursor.Fail(fmt::format("a block's place is {}", Raw(head.place)));
   RawBlock block{.begin = head.begin,
                  .bytes = head.bytes,
                  .thread = head.thread,

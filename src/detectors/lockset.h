@@ -33,7 +33,7 @@ class Lockset {
   static constexpr const char* kWhyMore =
       "knows locks only: fork and join, signals and atomics order nothing for it [ER discipline]";
   static constexpr const char* kWhyLess =
-      "a variable that is only read after it became shared, or keeps to one lock since, is in order [ER states]";
+      "lets a variable be that is only read after it became shared, or keeps to one lock since [ER states]";
   static constexpr Map kMap = Map::kGranule;
   static constexpr Filter kFilter = Filter::kExclusive;
   static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;

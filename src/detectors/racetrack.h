@@ -42,7 +42,7 @@ class RaceTrack {
       "takes no order from locks, and tells reads from writes only until it has seen a variable change hands [RT "
       "2.4.1]";
   static constexpr const char* kWhyLess =
-      "a race has to come again, first on the object and then on the field, before it is reported [RT 2.4.3]";
+      "waits for a race to come again, first on the object and then on the field [RT 2.4.3]";
   static constexpr Map kMap = Map::kObject;
   // What another thread does to one field moves the state of the whole object: no access is redundant by itself.
   static constexpr Filter kFilter = Filter::kNone;

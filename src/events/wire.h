@@ -114,11 +114,12 @@ struct Weak {
   uint8_t reserved[6];
 };
 
-enum class Place : uint8_t { kUnknown, kHeap, kStack, kTls, kGlobal, kMapped };
+enum class Place : uint8_t { kUnknown, kHeap, kStack, kTls, kGlobal, kMapped, kDescriptor };
 
 // What the racy bytes belong to, as far as the process knows.
 struct Block {
-  uint64_t begin;  // of a heap block; of thread-local memory, the thread pointer of the thread
+  uint64_t
+      begin;  // of a heap block; of thread-local memory, the thread pointer of the thread; of a descriptor, its number
   uint64_t bytes;
   uint32_t thread;  // who allocated it, or whose stack it is
   Place place;

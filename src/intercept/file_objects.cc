@@ -22,6 +22,10 @@ alignas(8) constinit char objects[kObjects * 8] = {};
 constinit uint32_t numbers[kDescriptors] = {};  // of files without names; 0: none yet
 constinit uint32_t last_number = 0;
 
+// Likewise: of descriptors. And what each was last seen to be of, 0: not seen.
+alignas(8) constinit char descriptors[kDescriptors * 8] = {};
+constinit uint64_t identities[kDescriptors] = {};
+
 enum Namespace : uint64_t { kInode = 1, kPorts, kPort, kName, kNumber };
 
 const void* ObjectOf(Namespace space, uint64_t a, uint64_t b = 0) {
@@ -108,7 +112,21 @@ const void* ObjectOfSocket(int fd, bool sending) {
   return receiver.is_path() ? ObjectOf(kName, receiver.path()) : ObjectOfNumber(fd);
 }
 
-const void* ObjectOfFile(int fd, bool sending) {
+enum class Purpose { kSend, kReceive, kClose };
+
+void TellDescriptor(hooks::Pc pc, int fd, uint64_t identity, Purpose purpose) {
+  if (fd >= kDescriptors) return;
+  const void* descriptor = &descriptors[fd * 8];
+  if (__atomic_exchange_n(&identities[fd], identity, __ATOMIC_RELAXED) != identity) hooks::Renewed(pc, descriptor);
+  if (purpose == Purpose::kClose) {
+    hooks::Closing(pc, descriptor);
+  } else {
+    hooks::Using(pc, descriptor);
+  }
+}
+
+const void* ObjectOfFile(hooks::Pc pc, int fd, Purpose purpose) {
+  const bool sending = purpose != Purpose::kReceive;
   if (fd < 0) return nullptr;
   struct stat file;
 #if defined(SYS_newfstatat)
@@ -119,6 +137,7 @@ const void* ObjectOfFile(int fd, bool sending) {
   if (arch::Syscall(kCall, fd, reinterpret_cast<int64_t>(""), reinterpret_cast<int64_t>(&file), AT_EMPTY_PATH) != 0) {
     return nullptr;
   }
+  TellDescriptor(pc, fd, HashKey(HashKey(file.st_ino) + file.st_dev) | 1, purpose);
   switch (file.st_mode & S_IFMT) {
     case S_IFIFO:
     case S_IFREG:
@@ -138,8 +157,21 @@ void SetNumber(int fd, uint32_t number) {
 
 }  // namespace
 
-const void* ObjectOfSending(int fd) { return ObjectOfFile(fd, true); }
-const void* ObjectOfReceiving(int fd) { return ObjectOfFile(fd, false); }
+const void* ObjectOfSending(hooks::Pc pc, int fd) { return ObjectOfFile(pc, fd, Purpose::kSend); }
+const void* ObjectOfReceiving(hooks::Pc pc, int fd) { return ObjectOfFile(pc, fd, Purpose::kReceive); }
+const void* ObjectOfClosing(hooks::Pc pc, int fd) { return ObjectOfFile(pc, fd, Purpose::kClose); }
+
+void ForgetDescriptors(hooks::Pc pc, unsigned first, unsigned last) {
+  for (unsigned fd = first; fd <= last && fd < kDescriptors; ++fd) {
+    if (__atomic_exchange_n(&identities[fd], 0, __ATOMIC_RELAXED) != 0) hooks::Renewed(pc, &descriptors[fd * 8]);
+    SetNumber(static_cast<int>(fd), 0);
+  }
+}
+
+int DescriptorAt(uint64_t address) {
+  const uint64_t offset = address - reinterpret_cast<uint64_t>(descriptors);
+  return offset < sizeof descriptors ? static_cast<int>(offset / 8) : -1;
+}
 
 const void* ObjectOfAddress(const void* address, uint32_t bytes) {
   Name name;

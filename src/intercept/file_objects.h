@@ -13,15 +13,29 @@
 //   terminals and other devices  nothing: what is written is not what is read
 //
 // Objects are places in a table, by a hash: two files may share one, which can hide a race and invents none.
+//
+// Descriptors themselves can be raced on: if one thread closes what another one uses, that may soon be a descriptor of another file. Each has an
+// address that stands for it, which is accessed in their place. Numbers are used again, and not everybody who opens or closes is seen:
+// a descriptor that is of another file than it was has no past. What comes after the close is not looked at for the same reason.
 #pragma once
 
 #include <cstdint>
 
+#include "intercept/hooks.h"
+
 namespace redflag {
 
-// Where data that is sent to `fd` goes; where data that is received from it came from. Null: nowhere.
-const void* ObjectOfSending(int fd);
-const void* ObjectOfReceiving(int fd);
+// Where data that is sent to `fd` goes; where data that is received from it came from. Null: nowhere. Tells that the descriptor is used.
+const void* ObjectOfSending(hooks::Pc pc, int fd);
+const void* ObjectOfReceiving(hooks::Pc pc, int fd);
+
+// The same as ObjectOfSending before it is closed: tells that.
+const void* ObjectOfClosing(hooks::Pc pc, int fd);
+// Before those from `first` to `last` are closed: tells nothing, they are forgotten.
+void ForgetDescriptors(hooks::Pc pc, unsigned first, unsigned last);
+
+// Which descriptor the address stands for; -1: none.
+int DescriptorAt(uint64_t address);
 
 // A datagram to an address (struct sockaddr) instead of the connected one.
 const void* ObjectOfAddress(const void* address, uint32_t bytes);

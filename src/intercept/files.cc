@@ -5,16 +5,19 @@
 // Not interposed: stdio, whose buffers are its own business and whose calls inside libc cannot be seen; poll and select, which only
 // look; asynchronous and mapped I/O.
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include <cstdarg>
 
+#include "base/arch.h"
 #include "intercept/file_objects.h"
 #include "intercept/hooks.h"
 #include "intercept/real.h"
@@ -55,7 +58,7 @@ template <class Call, class Tell>
 auto Receive(hooks::Pc pc, int fd, Call call, Tell tell) {
   if (!hooks::Active()) return call();
   // Before the call, since another thread may close the descriptor in the meantime.
-  const void* object = ObjectOfReceiving(fd);
+  const void* object = ObjectOfReceiving(pc, fd);
   const auto result = call();
   if (result < 0) return result;
   if (object != nullptr) hooks::Acquire(pc, object);
@@ -66,8 +69,9 @@ auto Receive(hooks::Pc pc, int fd, Call call, Tell tell) {
 template <class Call, class Tell>
 auto Send(hooks::Pc pc, int fd, Call call, Tell tell) {
   if (!hooks::Active()) return call();
+  const void* object = ObjectOfSending(pc, fd);
   tell();
-  Release(pc, ObjectOfSending(fd));
+  Release(pc, object);
   return call();
 }
 
@@ -330,19 +334,30 @@ REDFLAG_INTERCEPT(int, pipe2, int* ends, int flags) {
 
 // The other end sees the end of the file.
 REDFLAG_INTERCEPT(int, close, int fd) {
-  if (hooks::Active()) Release(REDFLAG_CALLER, ObjectOfSending(fd));
+  const hooks::Pc pc = REDFLAG_CALLER;
+  if (hooks::Active()) Release(pc, ObjectOfClosing(pc, fd));
   Closed(fd);
   return real::close(fd);
 }
 
 REDFLAG_INTERCEPT(int, fclose, FILE* file) {
+  const hooks::Pc pc = REDFLAG_CALLER;
   const int fd = fileno(file);
   if (fd >= 0) {
-    if (hooks::Active()) Release(REDFLAG_CALLER, ObjectOfSending(fd));
+    if (hooks::Active()) Release(pc, ObjectOfClosing(pc, fd));
     Closed(fd);
   }
   return real::fclose(file);
 }
+
+namespace {
+
+// `to` is closed, if it is one, and becomes another descriptor of what `fd` is of.
+void TellReplaced(hooks::Pc pc, int fd, int to) {
+  if (hooks::Active() && fd != to && arch::Syscall(SYS_fcntl, fd, F_GETFD) >= 0) Release(pc, ObjectOfClosing(pc, to));
+}
+
+}  // namespace
 
 REDFLAG_INTERCEPT(int, dup, int fd) {
   const int duplicate = real::dup(fd);
@@ -350,13 +365,26 @@ REDFLAG_INTERCEPT(int, dup, int fd) {
   return duplicate;
 }
 
+REDFLAG_INTERCEPT(int, close_range, unsigned first, unsigned last, int flags) {
+  // CLOSE_RANGE_CLOEXEC closes nothing yet.
+  if (hooks::Active() && (flags & CLOSE_RANGE_CLOEXEC) == 0) ForgetDescriptors(REDFLAG_CALLER, first, last);
+  return real::close_range(first, last, flags);
+}
+
+REDFLAG_INTERCEPT(void, closefrom, int first) {
+  if (hooks::Active() && first >= 0) ForgetDescriptors(REDFLAG_CALLER, static_cast<unsigned>(first), UINT32_MAX);
+  real::closefrom(first);
+}
+
 REDFLAG_INTERCEPT(int, dup2, int fd, int to) {
+  TellReplaced(REDFLAG_CALLER, fd, to);
   const int duplicate = real::dup2(fd, to);
   if (duplicate >= 0) Duplicated(fd, duplicate);
   return duplicate;
 }
 
 REDFLAG_INTERCEPT(int, dup3, int fd, int to, int flags) {
+  TellReplaced(REDFLAG_CALLER, fd, to);
   const int duplicate = real::dup3(fd, to, flags);
   if (duplicate >= 0) Duplicated(fd, duplicate);
   return duplicate;

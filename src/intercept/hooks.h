@@ -64,6 +64,12 @@ uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties);
 void BarrierLeave(Pc pc, uint64_t phase);
 void BarrierForgotten(Pc pc, const void* barrier);
 
+// ---- Descriptors of files, each with an address of its own (intercept/file_objects.h) ----
+// Who closes one comes after all who use it, or it is another file that they use.
+void Using(Pc pc, const void* descriptor);
+void Closing(Pc pc, const void* descriptor);  // before the real close
+void Renewed(Pc pc, const void* descriptor);  // it is of another file than it was
+
 // ---- Threads ----
 // The creator prepares a child, starts it with the real call, and says how that went; the child begins as its first action. A
 // Child is the runtime's; the interceptor hands it from one to the other.

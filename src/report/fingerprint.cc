@@ -68,7 +68,8 @@ std::string FingerprintText(const RaceReport& report) {
   std::vector<std::string> sides = {SideOf(report.access)};
   if (!report.earlier.empty()) sides.push_back(SideOf(report.earlier.front()));
   std::sort(sides.begin(), sides.end());
-  return fmt::format("{}\n{}", PlainVariable(report.variable), fmt::join(sides, "\n"));
+  const std::string variable = report.access.descriptor ? "file descriptor" : PlainVariable(report.variable);
+  return fmt::format("{}\n{}", variable, fmt::join(sides, "\n"));
 }
 
 std::string FingerprintOf(const RaceReport& report) {

@@ -75,7 +75,8 @@ std::string PlaceOf(const std::vector<Frame>& stack, const SourceRoot& root) {
 }
 
 std::string SiteText(const AccessSite& site) {
-  return fmt::format("{} of {} byte{} by thread {}{}{}", Describe(site), site.size, site.size == 1 ? "" : "s",
+  return fmt::format("{}{} by thread {}{}{}", Describe(site),
+                     site.descriptor ? "" : fmt::format(" of {} byte{}", site.size, site.size == 1 ? "" : "s"),
                      site.thread, InFunction(site.stack), HoldingOf(site));
 }
 

@@ -56,6 +56,7 @@ Json SiteJson(const AccessSite& site) {
   if (site.stack_truncated) json["stack_truncated"] = true;
   if (site.vptr) json["vptr"] = true;
   if (site.bit_field) json["bit_field"] = true;
+  if (site.descriptor) json["descriptor"] = true;
   if (site.value) json["value"] = fmt::format("{:#x}", *site.value);
   return json;
 }
@@ -72,6 +73,8 @@ const char* PlaceName(RacyBlock::Place place) {
       return "global";
     case RacyBlock::Place::kMapped:
       return "mapped";
+    case RacyBlock::Place::kDescriptor:
+      return "descriptor";
   }
   return "unknown";
 }

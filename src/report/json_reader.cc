@@ -218,6 +218,7 @@ class Reader {
     May(json, "stack_truncated", site.stack_truncated);
     May(json, "vptr", site.vptr);
     May(json, "bit_field", site.bit_field);
+    May(json, "descriptor", site.descriptor);
     std::optional<Hex> held;
     May(json, "value", held);
     if (held) site.value = held->value;
@@ -239,7 +240,8 @@ class Reader {
                                                          {"stack", RacyBlock::Place::kStack},
                                                          {"thread-local", RacyBlock::Place::kThreadLocal},
                                                          {"global", RacyBlock::Place::kGlobal},
-                                                         {"mapped", RacyBlock::Place::kMapped}};
+                                                         {"mapped", RacyBlock::Place::kMapped},
+                                                         {"descriptor", RacyBlock::Place::kDescriptor}};
     block.place = ReadWord(json, "place", kPlaces);
     May(json, "address", block.begin);
     May(json, "size", block.size);

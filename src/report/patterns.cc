@@ -15,6 +15,9 @@ namespace {
 
 constexpr Pattern kFreeInUse{"free while in use", Harm::kHarmful, "memory is given back while another thread uses it",
                              "let the last user free it: join the thread, or share ownership with std::shared_ptr"};
+constexpr Pattern kClosedInUse{"descriptor closed while in use", Harm::kHarmful,
+                               "its number may be that of another file before the other thread has used it",
+                               "close it when its users have ended: join them, or let the last one close it"};
 constexpr Pattern kReferenceCount{"reference count", Harm::kHarmful,
                                   "a lost update of a reference count leaks the object or frees it too early",
                                   "count with std::atomic, and decrement with memory_order_acq_rel"};
@@ -86,11 +89,11 @@ constexpr Pattern kUnsynchronized{"unsynchronized access", Harm::kUnclear, "neit
                                   "protect the variable with a mutex, or make it std::atomic"};
 
 constexpr std::array kPatterns = {
-    &kFreeInUse,      &kReferenceCount, &kVptrInDestructor, &kVptrInConstructor,  &kStackEscapes, &kStackShared,
-    &kDestruction,    &kContainer,      &kSmartPointer,     &kWriteUnderReadLock, &kBitFields,    &kDoubleChecked,
-    &kDifferentLocks, &kForgottenLock,  &kUnlockedRead,     &kFlagUpdates,        &kSafeFlag,     &kLazy,
-    &kPublication,    &kNotification,   &kStatistics,       &kLostUpdate,         &kSpecial,      &kCheckThenAct,
-    &kMixed,          &kUnsynchronized};
+    &kFreeInUse,     &kClosedInUse,    &kReferenceCount, &kVptrInDestructor, &kVptrInConstructor,  &kStackEscapes,
+    &kStackShared,   &kDestruction,    &kContainer,      &kSmartPointer,     &kWriteUnderReadLock, &kBitFields,
+    &kDoubleChecked, &kDifferentLocks, &kForgottenLock,  &kUnlockedRead,     &kFlagUpdates,        &kSafeFlag,
+    &kLazy,          &kPublication,    &kNotification,   &kStatistics,       &kLostUpdate,         &kSpecial,
+    &kCheckThenAct,  &kMixed,          &kUnsynchronized};
 
 // Variables of the C library that programs change and read at will (DataCollider's "special variables").
 constexpr std::array<std::string_view, 9> kSpecialVariables = {
@@ -213,6 +216,7 @@ class Recogniser {
   }
 
   const Pattern* Lifetime() const {
+    if (a_.site.descriptor) return &kClosedInUse;
     if (a_.frees() || b_.frees()) {
       const bool counted = Either([&](const Side& frees, const Side& other) {
         return frees.frees() && !other.frees() && IsAtomic(other.site.kind) && other.writes();

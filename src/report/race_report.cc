@@ -52,6 +52,7 @@ std::string Describe(const AccessSite& site) {
     case AccessOrigin::kProgram:
       break;
   }
+  if (site.descriptor) return IsWrite(site.kind) ? "close" : "use";
   switch (site.kind) {
     case AccessKind::kAtomicRead:
       return "atomic read";

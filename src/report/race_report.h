@@ -45,6 +45,7 @@ struct AccessSite {
   bool stack_truncated = false;  // outer frames are missing
   bool vptr = false;             // the bytes are a pointer to a virtual table
   bool bit_field = false;
+  bool descriptor = false;          // what is used (read) or closed (written) is a descriptor of a file
   std::optional<uint64_t> value{};  // what the memory held after the access
 };
 
@@ -59,7 +60,7 @@ struct ThreadInfo {
 
 // What the racy bytes belong to.
 struct RacyBlock {
-  enum class Place : uint8_t { kHeap, kStack, kThreadLocal, kGlobal, kMapped };
+  enum class Place : uint8_t { kHeap, kStack, kThreadLocal, kGlobal, kMapped, kDescriptor };
 
   Place place{};
   Addr begin{};

@@ -54,7 +54,7 @@ class TextRenderer {
   }
 
   static std::string Target(const RaceReport& report) {
-    if (report.variable.empty()) return DescribeTarget(report);
+    if (report.variable.empty() || report.access.descriptor) return DescribeTarget(report);
     return fmt::format("{} ({} byte{} at {:#x})", DescribeTarget(report), report.size, report.size == 1 ? "" : "s",
                        Raw(report.addr));
   }
@@ -127,7 +127,8 @@ class TextRenderer {
   }
 
   void Site(std::string_view when, const AccessSite& site) {
-    Line("  {}{} of {} byte{} by thread {}{}{}", when, redflag::Describe(site), site.size, site.size == 1 ? "" : "s",
+    Line("  {}{}{} by thread {}{}{}", when, redflag::Describe(site),
+         site.descriptor ? "" : fmt::format(" of {} byte{}", site.size, site.size == 1 ? "" : "s"),
          Paint(kName, site.thread), site.vptr ? ", a pointer to a virtual table" : "",
          site.bit_field ? ", of a bit-field" : "");
     AccessStack(site.stack);
@@ -168,6 +169,8 @@ class TextRenderer {
       case RacyBlock::Place::kMapped:
         Line("  the bytes are in memory{} that was mapped{}{}", size, thread, At(" at", block.allocated_at));
         Below(block.allocated_at, "    ");
+        return;
+      case RacyBlock::Place::kDescriptor:
         return;
     }
   }

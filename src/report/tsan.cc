@@ -129,6 +129,9 @@ class TsanRenderer {
       case RacyBlock::Place::kMapped:
         Line("  Location is mapped memory of size {} at {}\n", block.size, Pointer(block.begin));
         return;
+      case RacyBlock::Place::kDescriptor:
+        Line("  Location is {}\n", report_.variable);
+        return;
     }
   }
 

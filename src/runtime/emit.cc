@@ -15,6 +15,7 @@
 #include "base/hash_map.h"
 #include "events/ring.h"
 #include "events/wire.h"
+#include "intercept/file_objects.h"
 #include "runtime/abi.h"
 #include "runtime/brief.h"
 #include "runtime/environment.h"
@@ -46,12 +47,14 @@ void SleepMillisecond() {
 struct Whereabouts {
   Whereabouts(Runtime& runtime, const RaceRecord& record)
       : first(Raw(record.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(record.bytes) | 0x100))),
-        is_on_heap(runtime.FindBlock(first, block)),
-        is_owned(!is_on_heap && FindOwner(runtime, first, owned)) {}
+        descriptor(DescriptorAt(first)),
+        is_on_heap(descriptor < 0 && runtime.FindBlock(first, block)),
+        is_owned(descriptor < 0 && !is_on_heap && FindOwner(runtime, first, owned)) {}
 
   BlockInfo block = {};
   OwnedMemory owned;
   uint64_t first;  // of the bytes
+  int descriptor;  // of a file; -1: none
   bool is_on_heap;
   bool is_owned;
 };
@@ -554,7 +557,7 @@ void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes
                           .bytes = static_cast<uint32_t>(__builtin_popcount(Raw(record.bytes))),
                           .access_count = record.earlier_count + 1,
                           .accesses_found = record.earlier_total + 1,
-                          .has_block = where.is_on_heap || where.is_owned ? 1u : 0u});
+                          .has_block = where.is_on_heap || where.is_owned || where.descriptor >= 0 ? 1u : 0u});
   if (where.is_on_heap) {
     message_.Add(wire::Block{.begin = where.block.begin,
                              .bytes = where.block.bytes,
@@ -563,6 +566,13 @@ void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes
                              .freed = 0,
                              .has_stack = 1});
     AddStack(runtime, where.block.context);
+  } else if (where.descriptor >= 0) {
+    message_.Add(wire::Block{.begin = static_cast<uint64_t>(where.descriptor),
+                             .bytes = 0,
+                             .thread = wire::kNoThread,
+                             .place = wire::Place::kDescriptor,
+                             .freed = 0,
+                             .has_stack = 0});
   } else if (where.is_owned) {
     message_.Add(wire::Block{.begin = where.owned.place == wire::Place::kTls ? where.owned.thread_pointer : 0,
                              .bytes = 0,

@@ -192,6 +192,21 @@ void BarrierLeave(Pc, uint64_t phase) {
   if (Entered t; t && phase != 0) Runtime::Get().BarrierLeave(*t, phase);
 }
 
+// ---- Descriptors ----
+
+void Using(Pc pc, const void* descriptor) {
+  if (Entered t; t) Runtime::Get().AccessRange(*t, AddressOf(descriptor), kGranule, AccessKind::kRead, pc);
+}
+void Closing(Pc pc, const void* descriptor) {
+  Entered t;
+  if (!t) return;
+  Runtime::Get().AccessRange(*t, AddressOf(descriptor), kGranule, AccessKind::kWrite, pc);
+  Runtime::Get().BeginAnew(*t, AddressOf(descriptor), kGranule);  // its number may be given to another one
+}
+void Renewed(Pc, const void* descriptor) {
+  if (Entered t; t) Runtime::Get().BeginAnew(*t, AddressOf(descriptor), kGranule);
+}
+
 // ---- Threads ----
 
 Child* ThreadCreating(Pc pc, bool detached) {

@@ -134,7 +134,7 @@ TEST(WireReaderTest, ValuesThatMeanNothingAreErrors) {
   EXPECT_TRUE(spoilt(race, access + offsetof(wire::AccessHead, origin), 4));
   EXPECT_TRUE(spoilt(race, access - sizeof(wire::Race) + offsetof(wire::Race, has_block), 2));
   EXPECT_TRUE(spoilt(race, access - sizeof(wire::Race) + offsetof(wire::Race, access_count), 0));
-  EXPECT_TRUE(spoilt(Race(), access + offsetof(wire::Block, place), 6));
+  EXPECT_TRUE(spoilt(Race(), access + offsetof(wire::Block, place), 7));
   const size_t end = EncodeMessage(Race()).size();
   EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) + offsetof(wire::Weak, store_order), 5));
   EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) + offsetof(wire::Weak, load_order), 255));

@@ -163,6 +163,9 @@ int Unlocking(Pc pc, const void* lock, LockMode mode, bool all) {
 void Release(Pc pc, const void* object) { Append("Release", pc, object); }
 void ReleaseStore(Pc pc, const void* object) { Append("ReleaseStore", pc, object); }
 void Acquire(Pc pc, const void* object) { Append("Acquire", pc, object); }
+void Using(Pc pc, const void* descriptor) { Append("Using", pc, descriptor); }
+void Closing(Pc pc, const void* descriptor) { Append("Closing", pc, descriptor); }
+void Renewed(Pc pc, const void* descriptor) { Append("Renewed", pc, descriptor); }
 void Notifying(Pc pc, const void* condition) { Append("Notifying", pc, condition); }
 void Notified(Pc pc, const void* condition) { Append("Notified", pc, condition); }
 void Forget(Pc pc, const void* object) { Append("Forget", pc, object); }

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -38,10 +39,10 @@ TEST(FilesTest, APipeTellsTheBuffersAndOneObject) {
                    EXPECT_EQ(write(ends[1], out, 4), 4);
                    EXPECT_EQ(read(ends[0], in, 8), 4);
                  }),
-            "Read out 4; Release ?; Acquire ?; Write in 4");
+            "Renewed ?; Using ?; Read out 4; Release ?; Renewed ?; Using ?; Acquire ?; Write in 4");
   EXPECT_EQ(LastObject("Release"), LastObject("Acquire"));
-  EXPECT_EQ(Told(names, [&] { close(ends[1]); }), "Release ?");
-  EXPECT_EQ(Told(names, [&] { EXPECT_EQ(read(ends[0], in, 8), 0); }), "Acquire ?");
+  EXPECT_EQ(Told(names, [&] { close(ends[1]); }), "Closing ?; Release ?");
+  EXPECT_EQ(Told(names, [&] { EXPECT_EQ(read(ends[0], in, 8), 0); }), "Using ?; Acquire ?");
   EXPECT_EQ(Told(names, [&] { EXPECT_EQ(read(-1, in, 8), -1); }), "");
   close(ends[0]);
 }
@@ -88,10 +89,11 @@ TEST(FilesTest, VectorsAreToldAsFarAsTheyWereFilled) {
   char second[4] = {};
   const iovec parts[] = {{first, 4}, {second, 4}};
   const Names names{{first, "a"}, {second, "b"}};
-  EXPECT_EQ(Told(names, [&] { EXPECT_EQ(writev(ends[1], parts, 2), 8); }), "Read a 4; Read b 4; Release ?");
+  EXPECT_EQ(Told(names, [&] { EXPECT_EQ(writev(ends[1], parts, 2), 8); }),
+            "Renewed ?; Using ?; Read a 4; Read b 4; Release ?");
   char rest[2];
   ASSERT_EQ(read(ends[0], rest, 2), 2);
-  EXPECT_EQ(Told(names, [&] { EXPECT_EQ(readv(ends[0], parts, 2), 6); }), "Acquire ?; Write a 4; Write b 2");
+  EXPECT_EQ(Told(names, [&] { EXPECT_EQ(readv(ends[0], parts, 2), 6); }), "Using ?; Acquire ?; Write a 4; Write b 2");
   close(ends[0]);
   close(ends[1]);
 }
@@ -100,8 +102,35 @@ TEST(FilesTest, ADeviceHandsNothingOn) {
   const int null = open("/dev/null", O_RDWR);
   char byte = 0;
   const Names names{{&byte, "b"}};
-  EXPECT_EQ(Told(names, [&] { EXPECT_EQ(write(null, &byte, 1), 1); }), "Read b 1");
-  EXPECT_EQ(Told(names, [&] { close(null); }), "");
+  EXPECT_EQ(Told(names, [&] { EXPECT_EQ(write(null, &byte, 1), 1); }), "Renewed ?; Using ?; Read b 1");
+  EXPECT_EQ(Told(names, [&] { close(null); }), "Closing ?");
+}
+
+// A number that is used again is another descriptor, whoever closed it.
+TEST(FilesTest, DescriptorsAreToldApart) {
+  char byte = 0;
+  const auto use = [&](int fd) { return Told({{&byte, "b"}}, [&] { EXPECT_EQ(write(fd, &byte, 1), 1); }); };
+  const auto last = [](const char* verb) { return LastObject(verb); };
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  use(ends[1]);
+  const void* descriptor = last("Using");
+  EXPECT_EQ(use(ends[1]), "Using ?; Read b 1; Release ?");
+  EXPECT_EQ(last("Using"), descriptor);
+  EXPECT_EQ(Told({}, [&] { EXPECT_EQ(dup2(ends[0], ends[1]), ends[1]); }), "Closing ?; Release ?");
+  EXPECT_EQ(last("Closing"), descriptor);
+  EXPECT_EQ(Told({}, [&] { EXPECT_EQ(dup2(ends[0], ends[0]), ends[0]); }), "");
+  EXPECT_EQ(Told({}, [&] { EXPECT_EQ(dup2(-1, ends[0]), -1); }), "");
+  EXPECT_EQ(syscall(SYS_close, ends[1]), 0);  // unseen
+  const int again = eventfd(0, 0);
+  ASSERT_EQ(again, ends[1]);
+  const uint64_t one = 1;
+  EXPECT_EQ(Told({{&one, "one"}}, [&] { EXPECT_EQ(write(again, &one, sizeof one), 8); }),
+            "Renewed ?; Using ?; Read one 8; Release ?");
+  EXPECT_EQ(last("Using"), descriptor);
+  EXPECT_EQ(Told({}, [&] { EXPECT_EQ(close_range(static_cast<unsigned>(again), static_cast<unsigned>(again), 0), 0); }),
+            "Renewed ?");
+  close(ends[0]);
 }
 
 }  // namespace
