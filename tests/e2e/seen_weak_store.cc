@@ -11,7 +11,7 @@ std::atomic<int> ready;
 int data;
 
 void* Worker(void*) {
-  data = 1;                                   // RACE(data) CHAIN(data): Worker
+  data = 1;  // RACE(data) CHAIN(data): Worker
   ready.store(1, std::memory_order_relaxed);
   return nullptr;
 }
