@@ -23,7 +23,7 @@ constinit uint32_t numbers[kDescriptors] = {};  // of files without names; 0: no
 constinit uint32_t last_number = 0;
 
 // Likewise: of descriptors. And what each was last seen to be of, 0: not seen.
-alignas(8) constinit char descriptors[kDescriptors * 8] = {};
+constinit uint64_t descriptors[kDescriptors] = {};
 constinit uint64_t identities[kDescriptors] = {};
 
 enum Namespace : uint64_t { kInode = 1, kPorts, kPort, kName, kNumber };
@@ -116,7 +116,7 @@ enum class Purpose { kSend, kReceive, kClose };
 
 void TellDescriptor(hooks::Pc pc, int fd, uint64_t identity, Purpose purpose) {
   if (fd >= kDescriptors) return;
-  const void* descriptor = &descriptors[fd * 8];
+  const void* descriptor = &descriptors[fd];
   if (__atomic_exchange_n(&identities[fd], identity, __ATOMIC_RELAXED) != identity) hooks::Renewed(pc, descriptor);
   if (purpose == Purpose::kClose) {
     hooks::Closing(pc, descriptor);
@@ -163,14 +163,14 @@ const void* ObjectOfClosing(hooks::Pc pc, int fd) { return ObjectOfFile(pc, fd, 
 
 void ForgetDescriptors(hooks::Pc pc, unsigned first, unsigned last) {
   for (unsigned fd = first; fd <= last && fd < kDescriptors; ++fd) {
-    if (__atomic_exchange_n(&identities[fd], 0, __ATOMIC_RELAXED) != 0) hooks::Renewed(pc, &descriptors[fd * 8]);
+    if (__atomic_exchange_n(&identities[fd], 0, __ATOMIC_RELAXED) != 0) hooks::Renewed(pc, &descriptors[fd]);
     SetNumber(static_cast<int>(fd), 0);
   }
 }
 
 int DescriptorAt(uint64_t address) {
   const uint64_t offset = address - reinterpret_cast<uint64_t>(descriptors);
-  return offset < sizeof descriptors ? static_cast<int>(offset / 8) : -1;
+  return offset < sizeof descriptors ? static_cast<int>(offset / sizeof *descriptors) : -1;
 }
 
 const void* ObjectOfAddress(const void* address, uint32_t bytes) {

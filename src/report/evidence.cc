@@ -120,6 +120,7 @@ std::string DescribeLocking(const RaceReport& report, const std::vector<AccessSi
   std::map<std::string, size_t> holders;
   for (const AccessSite* site : sites) {
     std::vector<std::string> names;  // a lock may be held for reading and for writing
+    names.reserve(site->locks.size());
     for (const HeldLockInfo& lock : site->locks) names.push_back(lock.name);
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
