@@ -106,12 +106,10 @@ void DwarfVariables::Note(Dwarf_Die& variable) {
   Dwarf_Attribute attribute;
   Dwarf_Op* operations = nullptr;
   size_t count = 0;
-  if (dwarf_attr_integrate(&variable, DW_AT_location, &attribute) == nullptr ||
-      dwarf_getlocation(&attribute, &operations, &count) != 0 || count == 0) {
-    return;
-  }
   const std::optional<Dwarf_Die> type = TypeOf(variable);
   if (!type) return;
+  if (dwarf_attr_integrate(&variable, DW_AT_location, &attribute) == nullptr) return;
+  if (dwarf_getlocation(&attribute, &operations, &count) != 0 || count == 0) return;
   const int last = operations[count - 1].atom;
   if (count == 2 && (last == DW_OP_GNU_push_tls_address || last == DW_OP_form_tls_address)) {
     types_.try_emplace({operations[0].number, true}, *type);
@@ -127,6 +125,28 @@ void DwarfVariables::Note(Dwarf_Die& variable) {
   types_.try_emplace({address + bias_, false}, *type);
 }
 
+void DwarfVariables::NoteName(Dwarf_Die& variable) {
+  Dwarf_Attribute attribute;
+  for (const unsigned int elsewhere : {DW_AT_location, DW_AT_const_value}) {
+    if (dwarf_hasattr_integrate(&variable, elsewhere) != 0) return;
+  }
+  if (dwarf_hasattr(&variable, DW_AT_declaration) != 0) return;
+  const char* name = nullptr;
+  if (dwarf_attr_integrate(&variable, DW_AT_linkage_name, &attribute) != nullptr) name = dwarf_formstring(&attribute);
+  if (name == nullptr) name = dwarf_diename(&variable);
+  if (name == nullptr) return;
+  const std::optional<Dwarf_Die> type = TypeOf(variable);
+  if (!type) return;
+  const auto [place, is_new] = unplaced_.try_emplace(name, *type);
+  if (!is_new) place->second.reset();
+}
+
+std::optional<DwarfVariables::Field> DwarfVariables::FieldOf(const std::string& name, uint64_t offset) const {
+  const auto found = unplaced_.find(name);
+  if (found == unplaced_.end() || !found->second) return std::nullopt;
+  return FieldIn(*found->second, offset);
+}
+
 void DwarfVariables::Walk(Dwarf_Die parent, bool in_functions, int depth) {
   Dwarf_Die child;
   if (depth > kMaxDepth || dwarf_child(&parent, &child) != 0) return;
@@ -134,6 +154,7 @@ void DwarfVariables::Walk(Dwarf_Die parent, bool in_functions, int depth) {
     switch (dwarf_tag(&child)) {
       case DW_TAG_variable:
         Note(child);
+        if (!in_functions) NoteName(child);  // once, and not of locals that were optimized away
         break;
       case DW_TAG_namespace:
         Walk(child, in_functions, depth + 1);

@@ -27,6 +27,10 @@ class DwarfVariables {
   // does not say.
   std::optional<Field> FieldAt(uint64_t begin, bool is_thread_local, uint64_t offset);
 
+  // The same of a variable by its linker's name, if the file does not say where it is, as of thread-local ones on arm64, and no other
+  // such variable has that name. Only after FieldAt() found nothing.
+  std::optional<Field> FieldOf(const std::string& name, uint64_t offset) const;
+
   // Of a type.
   static Field FieldIn(Dwarf_Die type, uint64_t offset);
 
@@ -35,11 +39,13 @@ class DwarfVariables {
 
   void Walk(Dwarf_Die parent, bool in_functions, int depth);
   void Note(Dwarf_Die& variable);
+  void NoteName(Dwarf_Die& variable);
 
   Dwarf* dwarf_;
   uint64_t bias_;
   int walked_ = 0;  // 1: all but functions; 2: all
   std::map<Place, Dwarf_Die> types_;
+  std::map<std::string, std::optional<Dwarf_Die>> unplaced_;  // by name; none: there are several
 };
 
 }  // namespace redflag

@@ -32,6 +32,11 @@ const Dwfl_Callbacks& Callbacks() {
   return kCallbacks;
 }
 
+// Can a block with room for so many bytes have been allocated for an object of this size? Allocators round up; this is what glibc's does.
+bool Fills(uint64_t object, uint64_t block) {
+  return object == block || std::max<uint64_t>(24, (object + 8 + 15) / 16 * 16 - 8) == block;
+}
+
 // GCC numbers the static variables of functions: `count.0`. Demangling drops it from C++ names. Those of libraries have versions:
 // `environ@GLIBC_2.2.5`.
 std::string WithoutNumber(std::string name) {
@@ -143,7 +148,7 @@ SymbolFile::Members SymbolFile::MembersAt(uint64_t code, uint64_t size, const st
   OpenDwarf();
   if (!dwarf_) return {};
   for (Dwarf_Die& type : dwarf_->ClassesAt(code)) {
-    if (dwarf_bytesize(&type) < 0 || static_cast<uint64_t>(dwarf_bytesize(&type)) != size) continue;
+    if (dwarf_bytesize(&type) < 0 || !Fills(static_cast<uint64_t>(dwarf_bytesize(&type)), size)) continue;
     Members members{.type = ScopedName(type), .fields = {}};
     for (const uint64_t offset : offsets) members.fields.push_back(DwarfVariables::FieldIn(type, offset));
     return members;
@@ -173,12 +178,14 @@ std::optional<SymbolFile::Variable> SymbolFile::ThreadLocalAt(int64_t offset) {
     GElf_Sym symbol;
     GElf_Addr address = 0;
     const char* name = dwfl_module_getsym_info(module_, i, &symbol, &address, nullptr, nullptr, nullptr);
-    if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
-    if (*place < symbol.st_value || *place - symbol.st_value >= std::max<uint64_t>(symbol.st_size, 1)) continue;
+    if (name == nullptr || IsMappingSymbol(name)) continue;
+    if (GELF_ST_TYPE(symbol.st_info) != STT_TLS || symbol.st_shndx == SHN_UNDEF) continue;
+    if (*place < symbol.st_value || *place - symbol.st_value >= symbol.st_size) continue;
     Variable variable{
         .name = WithoutNumber(Demangle(name)), .offset = *place - symbol.st_value, .size = symbol.st_size};
     OpenDwarf();
     if (variables_) variable.field = variables_->FieldAt(symbol.st_value, true, variable.offset);
+    if (variables_ && !variable.field) variable.field = variables_->FieldOf(name, variable.offset);
     return variable;
   }
   return std::nullopt;

@@ -53,8 +53,8 @@ class SymbolFile {
   std::optional<Variable> VariableAt(uint64_t address);
   // The same of thread-local memory of the program itself: so far from the thread pointer.
   std::optional<Variable> ThreadLocalAt(int64_t offset);
-  // Fields of an object of this size, if the code at an address is of a member function of a class of that size: the class, and what is at each
-  // of the offsets. Empty: it is not, or there is no telling.
+  // Fields of an object in a block of this size, if the code at an address is of a member function of a class that fills such a block: the
+  // class, and what is at each of the offsets. Empty: it is not, or there is no telling.
   struct Members {
     std::string type;
     std::vector<DwarfVariables::Field> fields;

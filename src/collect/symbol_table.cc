@@ -28,7 +28,7 @@ SymbolTable::SymbolTable(Dwfl_Module* module) {
     GElf_Sym symbol;
     GElf_Addr address = 0;
     const char* name = dwfl_module_getsym_info(module, i, &symbol, &address, nullptr, nullptr, nullptr);
-    if (name == nullptr || *name == '\0' || !IsPlace(symbol)) continue;
+    if (name == nullptr || *name == '\0' || IsMappingSymbol(name) || !IsPlace(symbol)) continue;
     symbols_.push_back({.begin = address,
                         .size = symbol.st_size,
                         .name = name,

@@ -10,6 +10,9 @@
 
 namespace redflag {
 
+// Not a name, but a mark of the assembler: on arm64, "$d" and "$x" say whether data or code follows.
+inline bool IsMappingSymbol(const char* name) { return name[0] == '$'; }
+
 class SymbolTable {
  public:
   struct Symbol {

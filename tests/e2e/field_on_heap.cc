@@ -23,6 +23,7 @@ class Store {
   long before = 0;
   int size = 0;
   int after = 0;
+  long rest = 0;  // on x86-64, the allocator rounds its size up
 };
 Store* store;
 
