@@ -131,6 +131,7 @@ void Runtime::ForgetCells(uint64_t addr, uint64_t bytes) {
 void Runtime::BeginAnew(Thread& t, uint64_t addr, uint64_t bytes) {
   const MemoryNote note(*this, t, EventKind::kForget, addr, bytes, 0, EventFlag::kCells);
   ForgetCells(addr, bytes);
+  Watch::End(*this, addr, bytes);
 }
 
 void Runtime::Unmapped(Thread& t, uint64_t addr, uint64_t bytes) {

@@ -323,7 +323,7 @@ bool Runtime::FindWeak(Thread& t, const AccessRecord& earlier, wire::Weak& weak)
   if constexpr (kHasPlanes) {
     const SyncLog& theirs = sync_logs_[Raw(SlotOf(Epoch{earlier.label}))];
     const Time since = TimeOf(Epoch{earlier.label});
-    // Of two that were stored to, the one that was loaded too; that it was loaded last is likely the one that matters.
+    // Several may fit: one of them is told.
     sync_logs_[Raw(PackedAccess(t.now).slot())].ForEachAtomic([&](const SyncLog::Atomic& load) {
       if (load.stores) return;
       const auto take = [&](uint64_t place, MemoryOrder order) {

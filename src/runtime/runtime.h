@@ -376,6 +376,7 @@ class Runtime {
              AtomicRmw(detector_, t.state, object.sync, order,
                        [&] { AccessRange(t, addr, bytes, AccessKind::kAtomicWrite, place); }),
              wire::Handover::kStore, addr, place);
+    if (order == MemoryOrder::kRelaxed) return;  // a counter, most likely, that is not meant to order anything
     if (!Releases(order)) NoteAtomic(t, addr, place, order, true);
     if (!Acquires(order)) NoteAtomic(t, addr, place, order, false);
   }

@@ -25,17 +25,19 @@ constinit uint64_t Watch::filter_ = 0;
 
 void Watch::Begin(uint64_t granule, const void* cell, ByteMask racy, uint64_t sequence) {
   ScopedLock guard(lock);
-  Watched* free = nullptr;
+  Watched* place = nullptr;  // a free one; else that of the oldest race, whose report waits no longer
   for (Watched& watched : places) {
     if (watched.granule == granule) return;
-    if (watched.granule == 0) free = &watched;
+    if (place == nullptr || watched.granule == 0 || (place->granule != 0 && watched.sequence < place->sequence)) {
+      place = &watched;
+    }
   }
-  if (free == nullptr) return;
-  free->sequence = sequence;
-  free->racy = racy;
-  free->cell = cell;
-  free->count = 0;
-  __atomic_store_n(&free->granule, granule, __ATOMIC_RELAXED);
+  __atomic_store_n(&place->granule, 0, __ATOMIC_RELAXED);
+  place->sequence = sequence;
+  place->racy = racy;
+  place->cell = cell;
+  place->count = 0;
+  __atomic_store_n(&place->granule, granule, __ATOMIC_RELAXED);
   __atomic_store_n(&filter_, filter_ | BitOf(cell), __ATOMIC_RELAXED);
 }
 
