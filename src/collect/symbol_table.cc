@@ -33,11 +33,14 @@ SymbolTable::SymbolTable(Dwfl_Module* module) {
                         .size = symbol.st_size,
                         .name = name,
                         .type = static_cast<unsigned char>(GELF_ST_TYPE(symbol.st_info)),
-                        .binding = static_cast<unsigned char>(GELF_ST_BIND(symbol.st_info))});
+                        .binding = static_cast<unsigned char>(GELF_ST_BIND(symbol.st_info)),
+                        .number = i});
   }
-  // The last of equals is found first.
-  std::stable_sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
-    return a.begin != b.begin ? a.begin < b.begin : RankOf(a.binding) < RankOf(b.binding);
+  // The last of equals is found first: a global one, and of several the one that the file has first.
+  std::sort(symbols_.begin(), symbols_.end(), [](const Symbol& a, const Symbol& b) {
+    if (a.begin != b.begin) return a.begin < b.begin;
+    if (RankOf(a.binding) != RankOf(b.binding)) return RankOf(a.binding) < RankOf(b.binding);
+    return a.number > b.number;
   });
   uint64_t farthest = 0;
   ends_.reserve(symbols_.size());

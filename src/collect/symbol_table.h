@@ -21,6 +21,7 @@ class SymbolTable {
     const char* name = nullptr;  // the module's
     unsigned char type = STT_NOTYPE;
     unsigned char binding = STB_LOCAL;
+    int number = 0;  // in the file
   };
 
   explicit SymbolTable(Dwfl_Module* module);
