@@ -110,6 +110,7 @@ class Runtime {
       const auto value = operation();
       note.Add(EventKind::kAtomicLoad, order);
       Changed(t, AtomicLoad(detector_, t.state, object->sync, order, access));
+      NoteAtomic(t, addr, place, order, false);
       return value;
     }
     if (const SyncObject* object = syncs_.Peek(addr); object != nullptr) {
