@@ -41,6 +41,18 @@ void NameVariable(const SymbolFile::Variable& variable, RaceReport& report) {
   report.offset = variable.field ? variable.field->offset : variable.offset;
 }
 
+// The name that the report has for a lock, if that is one of its locks: there may be more known of it.
+std::string NameInReport(const RaceReport& report, uint64_t address, std::string otherwise) {
+  const auto look = [&](const AccessSite& site) {
+    for (const HeldLockInfo& lock : site.locks) {
+      if (lock.addr == Addr{address}) otherwise = lock.name;
+    }
+  };
+  look(report.access);
+  for (const AccessSite& site : report.earlier) look(site);
+  return otherwise;
+}
+
 bool MayBeGlobal(const RaceMessage& race) {
   return !race.block || race.block->place == wire::Place::kUnknown || race.block->place == wire::Place::kGlobal;
 }
@@ -232,18 +244,6 @@ ThreadInfo ReportBuilder::InfoOf(uint32_t thread) {
   if (message.creator != wire::kNoThread) info.creator = ThreadName(message.creator);
   info.created_at = StackOf(message.created_at);
   return info;
-}
-
-// The name that the report has for a lock, if that is one of its locks: there may be more known of it.
-static std::string NameInReport(const RaceReport& report, uint64_t address, std::string otherwise) {
-  const auto look = [&](const AccessSite& site) {
-    for (const HeldLockInfo& lock : site.locks) {
-      if (lock.addr == Addr{address}) otherwise = lock.name;
-    }
-  };
-  look(report.access);
-  for (const AccessSite& site : report.earlier) look(site);
-  return otherwise;
 }
 
 // Of the first earlier access: the others have their own stories, and one is enough.

@@ -23,7 +23,7 @@ enum class MessageType : uint16_t {
   kModule,       // Module, text path: a file mapped into the process, before anything refers to it
   kModuleGone,   // Module, text path: unmapped. An empty path: every module whose code is in the range
   kThread,  // Thread, text name, Stack of its creation: before anything refers to it, and again if the name changes
-  kRace,  // Race, Block?, AccessHead + Stack + Lock[] with a Stack each + Known? + Weak?, for each access; the completing one first
+  kRace,  // Race, Block?, and for each access, the completing one first: AccessHead, Stack, Lock[] with a Stack each, Known?, Weak?
   kCounters,      // Counters: before the end
   kNote,          // Note, text: something the user should know (a limit reached, a fallback taken)
   kEnd,           // the process ends in an orderly way
@@ -118,8 +118,7 @@ enum class Place : uint8_t { kUnknown, kHeap, kStack, kTls, kGlobal, kMapped, kD
 
 // What the racy bytes belong to, as far as the process knows.
 struct Block {
-  uint64_t
-      begin;  // of a heap block; of thread-local memory, the thread pointer of the thread; of a descriptor, its number
+  uint64_t begin;  // of a heap block; kTls: the thread pointer of the thread; kDescriptor: its number
   uint64_t bytes;
   uint32_t thread;  // who allocated it, or whose stack it is
   Place place;

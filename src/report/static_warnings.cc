@@ -91,7 +91,7 @@ void StaticWarnings::ReadLines(std::string_view text) {
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     size_t at = line.find(": warning: ");
     if (at == std::string_view::npos) at = line.find(": error: ");
-    if (at == std::string_view::npos || warnings_.size() == kMaxWarnings) continue;
+    if (at == std::string_view::npos) continue;
     const std::string_view message = line.substr(line.find(": ", at + 1) + 2);
     std::string_view place = line.substr(0, at);  // FILE:LINE or FILE:LINE:COL
     std::string_view file;
@@ -106,7 +106,7 @@ void StaticWarnings::ReadLines(std::string_view text) {
     const size_t open = message.ends_with(']') ? message.rfind('[') : std::string_view::npos;
     const std::string rule(open == std::string_view::npos ? message.substr(0, 60)
                                                           : message.substr(open + 1, message.size() - open - 2));
-    if (IsAboutThreads(rule, message)) warnings_.push_back({.file = PlainPath(file), .line = number, .rule = rule});
+    if (IsAboutThreads(rule, message)) Add(file, number, rule);
   }
 }
 
@@ -128,12 +128,10 @@ bool StaticWarnings::ReadSarif(const Json& sarif) {
           const Json& place = PartOf(location, "physicalLocation");
           const std::string file = TextAt(PartOf(place, "artifactLocation"), "uri");
           const Json& line = PartOf(PartOf(place, "region"), "startLine");
-          if (file.empty() || !line.is_number_unsigned() || warnings_.size() == kMaxWarnings) continue;
+          if (file.empty() || !line.is_number_unsigned()) continue;
           const auto number = line.get<uint64_t>();
           if (number == 0 || number > std::numeric_limits<uint32_t>::max()) continue;
-          warnings_.push_back({.file = PlainPath(file),
-                               .line = static_cast<uint32_t>(number),
-                               .rule = rule.empty() ? message.substr(0, 60) : rule});
+          Add(file, static_cast<uint32_t>(number), rule.empty() ? message.substr(0, 60) : rule);
         }
       }
     }
@@ -141,13 +139,20 @@ bool StaticWarnings::ReadSarif(const Json& sarif) {
   return true;
 }
 
+void StaticWarnings::Add(std::string_view file, uint32_t line, std::string rule) {
+  if (size_ == kMaxWarnings) return;
+  ++size_;
+  by_line_[line].push_back({.file = PlainPath(file), .rule = std::move(rule)});
+}
+
 void StaticWarnings::Confirm(RaceReport& report) const {
   const auto look = [&](const AccessSite& site) {
     const Frame* frame = FrameThatMatters(site.stack);
-    if (frame == nullptr || frame->line == 0) return;
-    for (const Warning& warning : warnings_) {
-      if (warning.line != frame->line || !NameTheSame(warning.file, frame->file)) continue;
-      std::string who = fmt::format("{} at {}:{}", warning.rule, warning.file, warning.line);
+    const auto warned = frame == nullptr ? by_line_.end() : by_line_.find(frame->line);
+    if (warned == by_line_.end()) return;
+    for (const Warning& warning : warned->second) {
+      if (!NameTheSame(warning.file, frame->file)) continue;
+      std::string who = fmt::format("{} at {}:{}", warning.rule, warning.file, frame->line);
       if (std::find(report.confirmed_by.begin(), report.confirmed_by.end(), who) == report.confirmed_by.end()) {
         report.confirmed_by.push_back(std::move(who));
       }

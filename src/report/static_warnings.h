@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <istream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -25,19 +26,21 @@ class StaticWarnings {
   // Says so in the report (confirmed_by) if a line of its accesses is warned of.
   void Confirm(RaceReport& report) const;
 
-  size_t size() const { return warnings_.size(); }
+  size_t size() const { return size_; }
 
  private:
   struct Warning {
     std::string file;
-    uint32_t line = 0;
     std::string rule;
   };
 
   void ReadLines(std::string_view text);
   bool ReadSarif(const nlohmann::json& sarif);
 
-  std::vector<Warning> warnings_;
+  void Add(std::string_view file, uint32_t line, std::string rule);
+
+  std::map<uint32_t, std::vector<Warning>> by_line_;
+  size_t size_ = 0;
 };
 
 }  // namespace redflag

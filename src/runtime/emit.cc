@@ -24,6 +24,7 @@
 #include "runtime/message.h"
 #include "runtime/owner.h"
 #include "runtime/runtime.h"
+#include "runtime/told_races.h"
 #include "runtime/watch.h"
 
 namespace redflag::rt {
@@ -33,8 +34,6 @@ constexpr uint64_t kRingBytes = uint64_t{1} << 20;
 
 // No matter which of them comes first.
 uint64_t KeyOfPair(uint64_t a, uint64_t b) { return HashKey(HashKey(a) + HashKey(b)) ^ (HashKey(a) * HashKey(b)); }
-
-uint64_t NthKey(uint64_t key, uint32_t n) { return HashKey(key + n) | 1; }
 
 int64_t Pid() { return arch::Syscall(SYS_getpid); }
 
@@ -72,7 +71,7 @@ class Emitter {
     OpenStatus();
     if (status_ != nullptr) __atomic_store_n(&status_->switched_off, 1, __ATOMIC_RELAXED);
   }
-  uint64_t duplicates() const { return duplicates_; }
+  uint64_t duplicates() const { return told_.repeats(); }
   void NoteInstrumented() {
     if (status_ != nullptr) __atomic_store_n(&status_->instrumented, 1, __ATOMIC_RELAXED);
   }
@@ -103,9 +102,6 @@ class Emitter {
   void AddStackAndLocks(Runtime& runtime, wire::AccessHead head, ContextId context, const HeldAt* locks);
   void AddStack(Runtime& runtime, ContextId context);
   bool IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, uint32_t& place);
-  void Remember(uint64_t key, uint32_t place);
-  bool IsKnown(uint64_t key, uint32_t& place) const;
-  void CountRepeat(uint32_t place);
   void PutRepeats();
   static void TakeApart(const ContextTree& tree, RaceRecord& record);
 
@@ -124,16 +120,7 @@ class Emitter {
   bool has_helper_ = false;
   const Flags* deferred_ = nullptr;  // in the child of a fork: nobody has needed a helper yet
   uint64_t sequence_ = 0;
-  uint64_t duplicates_ = 0;
-  static constexpr uint32_t kKeys = 1u << 16;
-  static constexpr uint32_t kMostStacks = 16;
-  uint64_t keys_[kKeys] = {};  // what was told, as a hash set; 0: free
-  struct Told {
-    uint32_t sequence;  // as which it was told
-    uint32_t repeats;
-  };
-  Told told_[kKeys] = {};  // of each key
-  uint32_t key_count_ = 0;
+  ToldRaces told_;
   uint8_t told_threads_[1u << 16] = {};  // by thread id; later ones are told again and again
   Message message_;
   // What a message has of each access: all, or if it does not fit, less.
@@ -212,12 +199,10 @@ void Emitter::Restart(const Flags& flags, bool at_once) {
   ring_ = nullptr;
   has_helper_ = false;
   deferred_ = &flags;
-  if (sequence_ != 0 || key_count_ != 0 || at_once) {
+  if (sequence_ != 0 || !told_.IsEmpty() || at_once) {
     for (uint8_t& told : told_threads_) told = 0;
-    sequence_ = duplicates_ = 0;
-    for (uint64_t& key : keys_) key = 0;
-    for (Told& told : told_) told = {};
-    key_count_ = 0;
+    sequence_ = 0;
+    told_.Clear();
   }
   if (at_once) StartDeferred();
 }
@@ -367,7 +352,7 @@ void Emitter::Counters(Runtime& runtime) {
   ScopedLock guard(lock_);
   message_.Begin(wire::MessageType::kCounters);
   message_.Add(wire::Counters{.races = runtime.races(),
-                              .duplicates = duplicates_,
+                              .duplicates = told_.repeats(),
                               .dropped_messages = __atomic_load_n(&ring_->dropped, __ATOMIC_RELAXED),
                               .contexts = runtime.contexts().size(),
                               .contexts_lost = runtime.contexts().lost(),
@@ -379,13 +364,11 @@ void Emitter::Counters(Runtime& runtime) {
 }
 
 void Emitter::PutRepeats() {
-  for (const Told& told : told_) {
-    const uint32_t repeats = __atomic_load_n(&told.repeats, __ATOMIC_RELAXED);
-    if (repeats == 0 || told.sequence == 0) continue;
+  told_.ForEachRepeated([&](uint32_t sequence, uint32_t repeats) {
     message_.Begin(wire::MessageType::kRepeats);
-    message_.Add(wire::Repeats{.sequence = told.sequence, .count = repeats});
+    message_.Add(wire::Repeats{.sequence = sequence, .count = repeats});
     Put(message_);
-  }
+  });
 }
 
 void Emitter::ModulesGone(uint64_t begin, uint64_t bytes) {
@@ -491,28 +474,6 @@ void Emitter::AddSeen(Runtime& runtime, const Watched::Seen& seen) {
   AddStackAndLocks(runtime, head, seen.context, seen.locks.locks);
 }
 
-// A set of keys that never forgets; when it is nearly full, everything is old news.
-void Emitter::Remember(uint64_t key, uint32_t place) {
-  __atomic_store_n(&keys_[place], key, __ATOMIC_RELEASE);
-  __atomic_store_n(&key_count_, key_count_ + 1, __ATOMIC_RELEASE);
-  told_[place].sequence = static_cast<uint32_t>(sequence_ + 1);  // it is about to be
-}
-
-void Emitter::CountRepeat(uint32_t place) {
-  __atomic_fetch_add(&duplicates_, 1, __ATOMIC_RELAXED);
-  if (place < kKeys) __atomic_fetch_add(&told_[place].repeats, 1, __ATOMIC_RELAXED);
-}
-
-// Without the lock "yes" is certain; otherwise `place` is where it would be.
-bool Emitter::IsKnown(uint64_t key, uint32_t& place) const {
-  place = kKeys;
-  if (__atomic_load_n(&key_count_, __ATOMIC_ACQUIRE) > kKeys / 4 * 3) return true;
-  for (place = HashKey(key) % kKeys;; place = (place + 1) % kKeys) {
-    const uint64_t there = __atomic_load_n(&keys_[place], __ATOMIC_ACQUIRE);
-    if (there == key || there == 0) return there == key;
-  }
-}
-
 // Earlier accesses that a cell kept as one, taken apart.
 void Emitter::TakeApart(const ContextTree& tree, RaceRecord& record) {
   const RaceRecord whole = record;
@@ -528,24 +489,18 @@ void Emitter::TakeApart(const ContextTree& tree, RaceRecord& record) {
   }
 }
 
-// Of a pair of places, kMostStacks pairs of call stacks are told, and of each as many variables that have names: one on the heap stands for
-// all. Most races were told before, and need not wait for one another. "no": `place` is of the key that it was told under. `is_locked`: it
-// is told from now on.
+// Call stacks and variables that have names are told apart: one on the heap stands for all. Most races were told before, and need not wait
+// for one another. "no": `place` is where its repetitions are counted. `is_locked`: it is told from now on.
 bool Emitter::IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, uint32_t& place) {
   const ContextTree& tree = runtime.contexts();
   const ContextId mine = tree.PartsOf(record.access.context).calls;
   const ContextId theirs = tree.PartsOf(record.earlier[0].context).calls;
   BlockInfo block;
   const uint64_t where = runtime.FindBlock(Raw(record.granule), block) ? 0 : Raw(record.granule);
-  const uint64_t stacks = (KeyOfPair(Raw(mine), Raw(theirs)) ^ HashKey(where)) | 1;
-  if (IsKnown(stacks, place)) return false;
+  const uint64_t stacks = KeyOfPair(Raw(mine), Raw(theirs)) ^ HashKey(where);
   const uint64_t places = KeyOfPair(tree.PlaceOf(mine), tree.PlaceOf(theirs));
-  if (IsKnown(NthKey(places, kMostStacks - 1), place)) return false;
-  if (!is_locked) return true;
-  uint32_t nth = 0;
-  while (IsKnown(NthKey(places, nth), place)) ++nth;
-  Remember(NthKey(places, nth), place);
-  if (!IsKnown(stacks, place)) Remember(stacks, place);
+  if (told_.Knows(places, stacks, place)) return false;
+  if (is_locked) told_.Add(places, stacks, sequence_ + 1);
   return true;
 }
 
@@ -592,12 +547,12 @@ uint64_t Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
   const RaceRecord& record = t.record;
   uint32_t place;
   if (!IsNews(runtime, record, false, place)) {
-    CountRepeat(place);
+    told_.CountRepeat(place);
     return 0;
   }
   ScopedLock guard(lock_);
   if (!IsNews(runtime, record, true, place)) {
-    CountRepeat(place);
+    told_.CountRepeat(place);
     return 0;
   }
   StartIfDeferred();

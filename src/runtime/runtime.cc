@@ -26,16 +26,6 @@ alignas(16) char unknown_cell[16];
 uint64_t unknown_seen[kSeenWords];
 PlaneOf unknown_planes[Planes::kRemembered] = {{.page = PlaneOf::kNoPage, .words = nullptr}};
 
-// The latest time of a slot that a thread knows.
-template <class D>
-Time KnownTime(const typename D::Thread& state, Slot slot) {
-  if constexpr (kHasPlanes) {
-    return D::ClockOf(state).clock().Get(slot);
-  } else {
-    return kNever;
-  }
-}
-
 uint32_t OsThreadId() { return static_cast<uint32_t>(arch::Syscall(SYS_gettid, 0, 0, 0, 0, 0, 0)); }
 
 }  // namespace
@@ -293,60 +283,6 @@ bool Runtime::FindLocks(const AccessRecord& access, ContextId chain, LockLog::En
   if (kIsBoxed) return lock_names_.Find(access.locks, chain, found);
   const Epoch label{access.label};
   return logs_[Raw(SlotOf(label))].Find(TimeOf(label), chain, found);
-}
-
-// Times of a slot only rise, and the thread knows those up to the one that was handed on to it. Before its tenancy the slot was
-// somebody else's.
-bool Runtime::FindKnown(Thread& t, const AccessRecord& earlier, wire::Known& known) {
-  known = {};
-  if constexpr (kHasPlanes) {
-    const Slot slot = SlotOf(Epoch{earlier.label});
-    if (detector_.slots().IsShared(slot)) return false;
-    const Time time = KnownTime<Detector>(t.state, slot);
-    known.how = wire::Handover::kNothing;
-    if (time == kNever || detector_.slots().OwnerOf(MakeEpoch(slot, time)) != earlier.thread) return true;
-    SyncLog::Handed handed{};
-    known.how = wire::Handover::kForgotten;
-    if (!sync_logs_[Raw(slot)].FindHanded(time, handed)) return true;
-    known.how = handed.how;
-    known.object = handed.object;
-    known.place = handed.place;
-    known.caller = handed.caller;
-    return true;
-  }
-  return false;
-}
-
-bool Runtime::FindWeak(Thread& t, const AccessRecord& earlier, wire::Weak& weak) {
-  weak = {};
-  bool found = false;
-  if constexpr (kHasPlanes) {
-    const SyncLog& theirs = sync_logs_[Raw(SlotOf(Epoch{earlier.label}))];
-    const Time since = TimeOf(Epoch{earlier.label});
-    // Several may fit: one of them is told.
-    sync_logs_[Raw(PackedAccess(t.now).slot())].ForEachAtomic([&](const SyncLog::Atomic& load) {
-      if (load.stores) return;
-      const auto take = [&](uint64_t place, MemoryOrder order) {
-        weak = {.object = load.object,
-                .store_place = place,
-                .load_place = load.place,
-                .store_order = Raw(order),
-                .load_order = Raw(load.order),
-                .reserved = {}};
-        found = true;
-      };
-      theirs.ForEachAtomic([&](const SyncLog::Atomic& store) {
-        if (store.stores && store.object == load.object && store.time >= since) take(store.place, store.order);
-      });
-      if (Acquires(load.order)) return;
-      theirs.ForEachHanded(since, [&](Time, const SyncLog::Handed& handed) {
-        if (handed.how == wire::Handover::kStore && handed.object == load.object) {
-          take(handed.place, MemoryOrder::kRelease);
-        }
-      });
-    });
-  }
-  return found;
 }
 
 bool Runtime::TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, bool is_alone) {

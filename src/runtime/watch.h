@@ -4,6 +4,8 @@
 //
 // Accesses to racy bytes are not recorded in cells, so that no filter knows them: with the shortcuts of watched cells closed (MayBeOn), all
 // of them come to Runtime::ExamineCell, which asks here.
+//
+// Any thread, inside the runtime. One lock, which is taken before that of emit.h and never while that is held.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,84 @@
+// ToldRaces: which races were told, and how often each was found again. A race goes by two keys, which have to be told apart from others' by
+// their hash alone: that of its pair of places in the code, and that of its call stacks and variable. Of one pair of places, kMostStacks
+// are told. A set that never forgets; when it is nearly full, everything is old news.
+//
+// Any thread asks; one at a time, under the lock of whoever owns this, adds.
+#pragma once
+
+#include <cstdint>
+
+#include "base/hash_map.h"
+
+namespace redflag::rt {
+
+class ToldRaces {
+ public:
+  // Was it told? Then `place` is where its repetitions are counted. Without the lock "yes" is certain.
+  bool Knows(uint64_t places, uint64_t stacks, uint32_t& place) const {
+    return Has(stacks | 1, place) || Has(Nth(places, kMostStacks - 1), place);
+  }
+  // It is told from now on, under this number. It is not known yet.
+  void Add(uint64_t places, uint64_t stacks, uint64_t sequence) {
+    uint32_t place;
+    uint32_t nth = 0;
+    while (Has(Nth(places, nth), place)) ++nth;
+    Put(Nth(places, nth), place, sequence);
+    if (!Has(stacks | 1, place)) Put(stacks | 1, place, sequence);
+  }
+  void CountRepeat(uint32_t place) {
+    __atomic_fetch_add(&repeats_, 1, __ATOMIC_RELAXED);
+    if (place < kKeys) __atomic_fetch_add(&told_[place].repeats, 1, __ATOMIC_RELAXED);
+  }
+
+  uint64_t repeats() const { return __atomic_load_n(&repeats_, __ATOMIC_RELAXED); }
+  // Calls visit(sequence, repeats) for those that were found again.
+  template <class Visitor>
+  void ForEachRepeated(Visitor visit) const {
+    for (const Told& told : told_) {
+      const uint32_t repeats = __atomic_load_n(&told.repeats, __ATOMIC_RELAXED);
+      if (repeats != 0 && told.sequence != 0) visit(told.sequence, repeats);
+    }
+  }
+
+  bool IsEmpty() const { return count_ == 0; }
+  // Nobody asks meanwhile.
+  void Clear() {
+    for (uint64_t& key : keys_) key = 0;
+    for (Told& told : told_) told = {};
+    count_ = 0;
+    repeats_ = 0;
+  }
+
+ private:
+  static constexpr uint32_t kKeys = 1u << 16;
+  static constexpr uint32_t kMostStacks = 16;
+
+  struct Told {
+    uint32_t sequence;  // as which it was told
+    uint32_t repeats;
+  };
+
+  static uint64_t Nth(uint64_t key, uint32_t n) { return HashKey(key + n) | 1; }
+
+  // "no": `place` is where it would be.
+  bool Has(uint64_t key, uint32_t& place) const {
+    place = kKeys;
+    if (__atomic_load_n(&count_, __ATOMIC_ACQUIRE) > kKeys / 4 * 3) return true;
+    for (place = HashKey(key) % kKeys;; place = (place + 1) % kKeys) {
+      const uint64_t there = __atomic_load_n(&keys_[place], __ATOMIC_ACQUIRE);
+      if (there == key || there == 0) return there == key;
+    }
+  }
+  void Put(uint64_t key, uint32_t place, uint64_t sequence) {
+    __atomic_store_n(&keys_[place], key, __ATOMIC_RELEASE);
+    __atomic_store_n(&count_, count_ + 1, __ATOMIC_RELEASE);
+    told_[place].sequence = static_cast<uint32_t>(sequence);
+  }
+
+  uint64_t keys_[kKeys] = {};  // a hash set; 0: free
+  Told told_[kKeys] = {};      // of each key
+  uint32_t count_ = 0;
+  uint64_t repeats_ = 0;
+};
+
+}  // namespace redflag::rt
