@@ -37,6 +37,9 @@ dpkg-dev                  bench/harness: unpacking Debian source packages
 tcl                       bench/harness: generating sqlite's amalgamation
 zstd                      bench/harness: checking what a zstd under test wrote
 gdb                       tests/: the runtime under a debugger
+libjemalloc2              tests/hostile: programs with another allocator
+libtcmalloc-minimal4      the same
+libmimalloc2.0            the same
 procps                    tests/: pgrep
 valgrind                  bench/: Helgrind, DRD, instruction counts
 libclang-rt-14-dev        code under test: ThreadSanitizer's runtime

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -65,9 +66,19 @@ void CloseInherited(int ring, int trace) {
   if (nowhere > STDERR_FILENO) close(nowhere);
 }
 
-// The keys that end the program must not end the one that reports why; nor must a reader who has seen enough.
+// The keys that end the program must not end the one that reports why; nor must a reader who has seen enough, or a file that may not grow.
 void IgnoreSignals() {
-  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTTOU}) std::signal(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE, SIGTTOU, SIGXFSZ}) std::signal(signal, SIG_IGN);
+}
+
+// What the user limited is the program. As far as we may, we are not.
+void LiftLimits() {
+  for (const auto which : {RLIMIT_NOFILE, RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_CPU}) {
+    rlimit limit{};
+    if (getrlimit(which, &limit) != 0 || limit.rlim_cur == limit.rlim_max) continue;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(which, &limit);
+  }
 }
 
 // Taken for as long as there may be more lines to come, which `redflag run` waits for.
@@ -124,6 +135,7 @@ void Collect(RingReader& ring, Collector& collector, Destination& destination, T
 int RunCollect(Options options) {
   CloseInherited(options.ring, options.trace);
   IgnoreSignals();
+  LiftLimits();
   auto opened = RingReader::Open(options.ring, options.pid);
   close(options.ring);
   if (const auto* error = std::get_if<std::string>(&opened)) {

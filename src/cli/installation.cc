@@ -1,12 +1,22 @@
 #include "cli/installation.h"
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
 
 #include <stdexcept>
 
 namespace redflag::cli {
 
-std::filesystem::path OwnPath() { return std::filesystem::read_symlink("/proc/self/exe"); }
+std::filesystem::path OwnPath() {
+  std::error_code error;
+  std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) return path;
+  // Where there is no /proc: what the kernel was asked to run.
+  const auto* asked = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  path = std::filesystem::canonical(asked == nullptr ? "" : asked, error);
+  if (error) throw std::runtime_error("cannot find out where redflag is installed: /proc is missing");
+  return path;
+}
 
 std::filesystem::path LibraryFolder() { return OwnPath().parent_path().parent_path() / "lib" / "redflag"; }
 

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/executable.h"
 #include "cli/installation.h"
 #include "cli/rendering.h"
 #include "cli/run_records.h"
@@ -146,6 +147,12 @@ void PassOn(int signal) {
 
 int RunProgram(const Options& options) {
   const std::filesystem::path runtime = RuntimeFolder(options.detector) / kRuntimeLibrary;
+  if (IsStaticallyLinked(FindProgram(options.command[0]))) {
+    fmt::print(stderr,
+               "redflag run: {} is statically linked, so that no runtime can be loaded into it: link it dynamically, with `redflag c++`\n",
+               options.command[0]);
+    return kBadInput;
+  }
   const RecordFile record(options.record);
   if (!record.error().empty()) {
     fmt::print(stderr, "redflag: {}\n", record.error());

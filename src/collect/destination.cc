@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 #include <utility>
 
 namespace redflag {
@@ -60,7 +61,7 @@ bool AppendToFile(const std::string& path, std::string_view text) {
 Destination::Destination(std::string target, pid_t victim, bool colours)
     : target_(std::move(target)),
       victim_stderr_(fmt::format("/proc/{}/fd/2", victim)),
-      pidfd_(target_.empty() ? static_cast<int>(syscall(SYS_pidfd_open, victim, 0)) : -1),
+      pidfd_(static_cast<int>(syscall(SYS_pidfd_open, victim, 0))),
       colours_(colours && ColoursWanted()),
       shares_ours_(target_.empty() && VictimHasOurs()) {}
 
@@ -102,18 +103,31 @@ Destination::Opened Destination::OpenVictim() const {
 
 Destination::Opened Destination::Open() const {
   if (target_.empty()) return OpenVictim();
-  if (target_ != "fd2") {
-    const int file = open(target_.c_str(), kOpenFlags | O_CREAT | O_NONBLOCK, 0666);
-    if (file >= 0) return {file, false};
-  }
-  return {STDERR_FILENO, true};
+  if (target_ == "fd2") return {STDERR_FILENO, true};
+  return {open(target_.c_str(), kOpenFlags | O_CREAT | O_NONBLOCK, 0666), false};
 }
 
 void Destination::Print(const Render& render) {
-  const Opened opened = Open();
+  if (PrintTo(Open(), render) || target_.empty() || target_ == "fd2") return;
+  // Whatever is wrong with the file, the report is not lost.
+  if (!has_complained_) {
+    const std::string why = std::strerror(errno);
+    PrintTo(OpenVictim(), [&](Colour) {
+      return fmt::format("redflag: cannot write to {}: {}; reports come here instead\n", target_, why);
+    });
+    has_complained_ = true;
+  }
+  PrintTo(OpenVictim(), render);
+}
+
+bool Destination::PrintTo(Opened opened, const Render& render) {
+  if (opened.fd < 0) return false;
   const Colour colour = colours_ && isatty(opened.fd) != 0 ? Colour::kYes : Colour::kNo;
-  WriteAll(opened.fd, render(colour));
+  const bool is_written = WriteAll(opened.fd, render(colour));
+  const int error = errno;
   if (!opened.is_ours) close(opened.fd);
+  errno = error;
+  return is_written;
 }
 
 }  // namespace redflag

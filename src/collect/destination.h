@@ -33,6 +33,7 @@ class Destination : public TextOutput {
     bool is_ours;  // do not close
   };
 
+  bool PrintTo(Opened opened, const Render& render);
   Opened OpenVictim() const;
   Opened Open() const;
   bool VictimHasOurs() const;
@@ -41,6 +42,7 @@ class Destination : public TextOutput {
   std::string victim_stderr_;
   int pidfd_;
   bool colours_;
+  bool has_complained_ = false;
   bool shares_ours_;  // our standard error is what the program started with
 };
 

@@ -25,6 +25,9 @@ using Pc = uintptr_t;
 // An interceptor calls it first and, if false, does nothing but call the real function.
 bool Active();
 
+// The runtime watches from now on. Not an interceptor's to call.
+void Started();
+
 // ---- Memory ----
 void Read(Pc pc, const void* from, size_t bytes);
 void Write(Pc pc, void* to, size_t bytes);

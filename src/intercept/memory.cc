@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "intercept/heap.h"
 #include "intercept/hooks.h"
 #include "intercept/real.h"
 
@@ -14,21 +15,51 @@ REDFLAG_REAL(size_t, malloc_usable_size, void* block)
 
 namespace {
 
+constinit bool operators_are_apart = false;  // once true, always
+
+// Of the calling thread.
+[[gnu::tls_model("initial-exec")]] constinit thread_local size_t blocks_born = 0;
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool is_asking = false;
+
+// What a block can hold. An allocator that allocates to find that out does so for itself.
+size_t SizeOf(void* block) {
+  is_asking = true;
+  const size_t bytes = real::malloc_usable_size(block);
+  is_asking = false;
+  return bytes;
+}
+
+bool IsWatched() { return !is_asking && hooks::Active(); }
+
 void* Born(hooks::Pc pc, void* block) {
-  if (block != nullptr) hooks::Allocated(pc, block, real::malloc_usable_size(block));
+  ++blocks_born;
+  if (block != nullptr) hooks::Allocated(pc, block, SizeOf(block));
   return block;
 }
 
-void Dying(hooks::Pc pc, void* block) { hooks::Freeing(pc, block, real::malloc_usable_size(block)); }
+void Dying(hooks::Pc pc, void* block) { hooks::Freeing(pc, block, SizeOf(block)); }
 
 // For functions that can only be called when the real allocator is known, or may wait until it is.
 template <class Real, class... Arguments>
 void* Allocate(hooks::Pc pc, const Real& real, Arguments... arguments) {
-  if (!hooks::Active()) return real(arguments...);
+  if (!IsWatched()) return real(arguments...);
   return Born(pc, real(arguments...));
 }
 
 }  // namespace
+
+size_t heap::BlocksBorn() { return blocks_born; }
+
+void heap::BornApart(hooks::Pc pc, void* block) {
+  if (!IsWatched()) return;
+  __atomic_store_n(&operators_are_apart, true, __ATOMIC_RELAXED);
+  Born(pc, block);
+}
+
+void heap::Deleting(hooks::Pc pc, void* block) {
+  if (block == nullptr || !__atomic_load_n(&operators_are_apart, __ATOMIC_RELAXED) || !IsWatched()) return;
+  Dying(pc, block);
+}
 
 REDFLAG_INTERCEPT(void*, malloc, size_t bytes) {
   if (real::LookingUp()) return real::EarlyBlock(bytes);
@@ -42,9 +73,11 @@ REDFLAG_INTERCEPT(void*, calloc, size_t count, size_t bytes) {
 
 REDFLAG_INTERCEPT(void, free, void* block) {
   if (block == nullptr || real::IsEarlyBlock(block)) return;
-  if (hooks::Active()) Dying(REDFLAG_CALLER, block);
+  if (IsWatched()) Dying(REDFLAG_CALLER, block);
   real::free(block);
 }
+
+const void* heap::AllocatorCode() { return real::malloc.address(); }
 
 // ---- realloc: the old block dies and a new one is born, also where they are the same place ----
 
@@ -64,7 +97,7 @@ void* MoveEarlyBlock(hooks::Pc pc, void* block, size_t bytes) {
 // block, so the copying needs no telling. If the real call fails the old block lives on.
 void* Reallocate(hooks::Pc pc, void* block, size_t bytes) {
   if (real::IsEarlyBlock(block)) return MoveEarlyBlock(pc, block, bytes);
-  if (!hooks::Active()) return real::realloc(block, bytes);
+  if (!IsWatched()) return real::realloc(block, bytes);
   if (block == nullptr) return Born(pc, real::realloc(nullptr, bytes));
   Dying(pc, block);
   void* moved = real::realloc(block, bytes);
@@ -104,7 +137,7 @@ REDFLAG_INTERCEPT(void*, aligned_alloc, size_t align, size_t bytes) {
 }
 
 REDFLAG_INTERCEPT(int, posix_memalign, void** block, size_t align, size_t bytes) {
-  if (!hooks::Active()) return real::posix_memalign(block, align, bytes);
+  if (!IsWatched()) return real::posix_memalign(block, align, bytes);
   const int error = real::posix_memalign(block, align, bytes);
   if (error == 0) Born(REDFLAG_CALLER, *block);
   return error;

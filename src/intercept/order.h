@@ -6,4 +6,7 @@ namespace redflag::real {
 // Do programs call our functions? Not if libc comes before this library in their search order.
 bool ComesFirst();
 
+// Do they call our malloc? Not if another allocator is preloaded before us, or is part of the program itself.
+bool AllocatorComesFirst();
+
 }  // namespace redflag::real

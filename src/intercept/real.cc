@@ -41,7 +41,7 @@ void* Lookup(const char* name) {
 #if defined(__x86_64__)
   // Two generations of condition variables live in libc; plain lookup is not sure to give the one that programs have
   // been linked with these twenty years. pthread_cond_clockwait is younger and has one version.
-  if (StartsWith(name, "pthread_cond_")) {
+  if (StartsWith(name, "pthread_cond_") && !StartsWith(name, "pthread_cond_clock")) {
     if (void* address = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2")) return address;
   }
 #endif
@@ -73,13 +73,20 @@ void* Lookup(const char* name) {
 void Symbol::Find() { __atomic_store_n(&address_, Lookup(name_), __ATOMIC_RELAXED); }
 
 void* Symbol::FirstUse() const {
-  FindAll();
+  // Before the constructors: perhaps an allocator that begins its work, and can't be asked for the memory that a lookup in vain needs. So this
+  // one alone, which is there.
+  const bool was_looking_up = looking_up;
+  looking_up = true;
+  const_cast<Symbol*>(this)->Find();  // NOLINT: what is remembered is no change
+  looking_up = was_looking_up;
   // A program that calls a function which libc does not have could not have been linked without this library.
   if (!found()) CheckFailed(name_, __FILE__, __LINE__);
   return address_;
 }
 
 bool LookingUp() { return looking_up; }
+
+bool AllocatorComesFirst() { return IsOurs(dlsym(RTLD_DEFAULT, "malloc")); }
 
 bool ComesFirst() { return IsOurs(dlsym(RTLD_DEFAULT, "pthread_mutex_lock")); }
 

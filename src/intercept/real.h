@@ -11,10 +11,9 @@
 // linker knows. The C++ name of the interceptor is another one than its symbol, so it need not agree with what the
 // system's headers promise of the function: noexcept, nonnull, overloads for const.
 //
-// All real functions are looked up at once, at the first call of any: a lookup takes the dynamic linker's lock, and a
-// thread that meets its first pthread_mutex_unlock while another one waits for it inside dlopen must not. The calls
-// that come before that, from the dynamic linker and from the lookup itself, are for memory only; EarlyBlock serves
-// them.
+// All real functions are looked up at once, when the library is initialized: a lookup takes the dynamic linker's lock, and a
+// thread that meets its first pthread_mutex_unlock while another one waits for it inside dlopen must not. What is called before that is
+// looked up by itself; the calls for memory that come from the lookup are served by EarlyBlock.
 //
 // In-process rules (hooks.h). Callable from any thread at any time after this library has been relocated.
 #pragma once

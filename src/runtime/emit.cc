@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -24,6 +25,7 @@
 #include "runtime/message.h"
 #include "runtime/owner.h"
 #include "runtime/runtime.h"
+#include "runtime/shared_memory.h"
 #include "runtime/told_races.h"
 #include "runtime/watch.h"
 
@@ -31,6 +33,7 @@ namespace redflag::rt {
 namespace {
 
 constexpr uint64_t kRingBytes = uint64_t{1} << 20;
+constexpr int64_t kStatusBytes = 24;
 
 // No matter which of them comes first.
 uint64_t KeyOfPair(uint64_t a, uint64_t b) { return HashKey(HashKey(a) + HashKey(b)) ^ (HashKey(a) * HashKey(b)); }
@@ -40,6 +43,14 @@ int64_t Pid() { return arch::Syscall(SYS_getpid); }
 void SleepMillisecond() {
   timespec wait = {.tv_sec = 0, .tv_nsec = 1'000'000};
   arch::Syscall(SYS_nanosleep, reinterpret_cast<int64_t>(&wait), 0);
+}
+
+// Where there is no /proc: the number behind the last slash is of a descriptor that was handed on, if that is what it should be.
+int64_t HandedOn(const char* path) {
+  int64_t fd = 0;
+  for (const char* at = path; *at != '\0'; ++at) fd = *at == '/' ? 0 : fd * 10 + (*at - '0');
+  const bool is_memory = arch::Syscall(SYS_fcntl, fd, F_GET_SEALS) >= 0;
+  return is_memory && arch::Syscall(SYS_lseek, fd, 0, SEEK_END) == kStatusBytes ? fd : -1;
 }
 
 // What the racy bytes are part of.
@@ -111,6 +122,7 @@ class Emitter {
     uint64_t instrumented;
     uint64_t switched_off;
   };
+  static_assert(sizeof(RunStatus) == kStatusBytes);
   void OpenStatus();
 
   AtomicMem::Lock lock_;
@@ -138,15 +150,8 @@ constinit Emitter emitter;
 
 bool Emitter::OpenRing() {
   const auto size = static_cast<int64_t>(kRingDataOffset + kRingBytes);
-  fd_ = arch::Syscall(SYS_memfd_create, reinterpret_cast<int64_t>("redflag"), 0);
+  fd_ = NewSharedMemory("redflag", size);
   if (fd_ < 0) return false;
-  // Away from the numbers that programs count on.
-  const int64_t high = arch::Syscall(SYS_fcntl, fd_, F_DUPFD, 500);
-  if (high >= 0) {
-    arch::Syscall(SYS_close, fd_);
-    fd_ = high;
-  }
-  if (arch::Syscall(SYS_ftruncate, fd_, size) != 0) return false;
   const int64_t mapped = arch::Syscall(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
   if (mapped < 0 && mapped >= -4095) return false;
   ring_ = reinterpret_cast<RingHeader*>(mapped);
@@ -158,7 +163,8 @@ bool Emitter::OpenRing() {
 void Emitter::OpenStatus() {
   static char path[128];
   if (!GetEnvironment("REDFLAG_STATUS", path, sizeof path)) return;
-  const int64_t fd = arch::Syscall(SYS_openat, AT_FDCWD, reinterpret_cast<int64_t>(path), O_RDWR | O_CLOEXEC);
+  int64_t fd = arch::Syscall(SYS_openat, AT_FDCWD, reinterpret_cast<int64_t>(path), O_RDWR | O_CLOEXEC);
+  if (fd < 0) fd = HandedOn(path);
   if (fd < 0) return;
   const int64_t mapped = arch::Syscall(SYS_mmap, 0, sizeof(RunStatus), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   arch::Syscall(SYS_close, fd);

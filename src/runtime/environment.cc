@@ -2,6 +2,8 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <link.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 
 #include "base/arch.h"
@@ -22,6 +24,7 @@ class ProcFile {
   ProcFile(const ProcFile&) = delete;
   ProcFile& operator=(const ProcFile&) = delete;
 
+  bool is_open() const { return fd_ >= 0; }
   // -1 at the end.
   int Next() {
     if (at_ == filled_) {
@@ -64,11 +67,85 @@ uint64_t BiasOf(uint64_t image) {
   return header->e_type == ET_EXEC ? 0 : image;
 }
 
+void CopyPath(const char* from, char (&to)[512]) {
+  size_t length = 0;
+  for (; from[length] != '\0' && length < sizeof to - 1; ++length) to[length] = from[length];
+  to[length] = '\0';
+}
+
+extern "C" void* __libc_stack_end;  // NOLINT: the dynamic loader's: where the kernel put arguments and environment
+
+// As the kernel handed it over: the number of arguments, these, a null, the variables, a null.
+bool FindInMemory(const char* name, char* value, size_t capacity) {
+  const auto* count = static_cast<const uint64_t*>(__libc_stack_end);
+  auto* const* arguments = reinterpret_cast<char* const*>(count + 1);
+  if (arguments[*count] != nullptr) return false;
+  for (char* const* variable = arguments + *count + 1; *variable != nullptr; ++variable) {
+    size_t same = 0;
+    while (name[same] != '\0' && name[same] == (*variable)[same]) ++same;
+    if (name[same] != '\0' || (*variable)[same] != '=') continue;
+    const char* from = *variable + same + 1;
+    size_t length = 0;
+    for (; from[length] != '\0' && length < capacity; ++length) value[length] = from[length];
+    if (length == capacity) return false;
+    value[length] = '\0';
+    return true;
+  }
+  return false;
+}
+
+// Where there is no /proc: what the dynamic loader knows. Files that come and go later are in the same list, which others may change
+// meanwhile: so it is read once, at the start.
+class LoadedFiles {
+ public:
+  void Read() {
+    for (const link_map* at = _r_debug.r_map; at != nullptr && count_ < kMost; at = at->l_next) {
+      const bool is_program = at == _r_debug.r_map;
+      const auto* header = reinterpret_cast<const Elf64_Ehdr*>(at->l_addr);
+      if (!is_program && at->l_addr == 0) continue;
+      const auto* parts = reinterpret_cast<const Elf64_Phdr*>(is_program ? getauxval(AT_PHDR) : at->l_addr + header->e_phoff);
+      const uint64_t part_count = is_program ? getauxval(AT_PHNUM) : header->e_phnum;
+      const char* path = is_program ? reinterpret_cast<const char*>(getauxval(AT_EXECFN)) : at->l_name;
+      if (path == nullptr || path[0] == '\0') continue;
+      for (uint64_t i = 0; i < part_count; ++i) {
+        if (parts[i].p_type != PT_LOAD || (parts[i].p_flags & PF_X) == 0) continue;
+        const uint64_t begin = at->l_addr + parts[i].p_vaddr;
+        files_[count_++] = {.begin = begin, .end = begin + parts[i].p_memsz, .bias = at->l_addr, .path = path};
+        break;
+      }
+    }
+  }
+
+  void ForEach(bool (*visit)(const MappedFile& file, void* data), void* data) const {
+    for (uint32_t i = 0; i < count_; ++i) {
+      MappedFile file{.begin = files_[i].begin, .end = files_[i].end, .bias = files_[i].bias, .path = {}};
+      CopyPath(files_[i].path, file.path);
+      if (!visit(file, data)) return;
+    }
+  }
+
+ private:
+  static constexpr uint32_t kMost = 256;
+  struct Loaded {
+    uint64_t begin, end, bias;
+    const char* path;
+  };
+  Loaded files_[kMost] = {};
+  uint32_t count_ = 0;
+};
+
+constinit LoadedFiles loaded_files;
+
 }  // namespace
+
+void ReadLoadedFiles() {
+  if (!ProcFile("/proc/self/maps").is_open()) loaded_files.Read();
+}
 
 // Lines: begin-end perms offset device inode path. A file's first part (offset 0) comes before its executable one.
 void ForEachMappedFile(bool (*visit)(const MappedFile& file, void* data), void* data) {
   ProcFile maps("/proc/self/maps");
+  if (!maps.is_open()) return loaded_files.ForEach(visit, data);
   uint64_t image = 0;
   for (int c = maps.Next(); c >= 0; c = maps.Next()) {
     MappedFile file;
@@ -134,8 +211,12 @@ bool IsTraced() {
   return false;
 }
 
+bool IsPrivileged() { return getauxval(AT_SECURE) != 0; }
+
 bool GetEnvironment(const char* name, char* value, size_t capacity) {
+  if (IsPrivileged()) return false;
   ProcFile environment("/proc/self/environ");
+  if (!environment.is_open()) return FindInMemory(name, value, capacity);
   for (int c = environment.Next(); c >= 0; c = environment.Next()) {
     const char* expected = name;
     while (*expected != '\0' && c == *expected) {

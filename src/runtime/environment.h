@@ -15,6 +15,9 @@ struct MappedFile {
   char path[512];
 };
 
+// At the start, once: where there is no /proc, what is loaded now is all that will be known.
+void ReadLoadedFiles();
+
 // Calls visit(file) for each; visit answers whether to go on.
 void ForEachMappedFile(bool (*visit)(const MappedFile& file, void* data), void* data);
 
@@ -26,6 +29,10 @@ uint64_t ResidentBytes();
 
 // Does a debugger, or another tracer, look at this process?
 bool IsTraced();
+
+// Does the process have rights that whoever started it has not (setuid)? Then nothing that the environment says counts, and nothing is
+// started.
+bool IsPrivileged();
 
 // The value of a variable of the environment the process was started with, in `value`; false if there is none or it is too long.
 bool GetEnvironment(const char* name, char* value, size_t capacity);

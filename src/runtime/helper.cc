@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -48,9 +49,27 @@ bool FindCommand(char* path, size_t capacity) {
   return search.found && arch::Syscall(SYS_faccessat, AT_FDCWD, reinterpret_cast<int64_t>(path), 1 /* X_OK */) == 0;
 }
 
+// Do orphans among the descendants of this process become its children, as those of the first process of all do?
+bool AdoptsOrphans() {
+  int adopts = 0;
+  arch::Syscall(SYS_prctl, PR_GET_CHILD_SUBREAPER, reinterpret_cast<int64_t>(&adopts));
+  return adopts != 0 || arch::Syscall(SYS_getpid) == 1;
+}
+
+// Between a program that adopts orphans and its helper there has to be a parent as long as the helper lives: this process, which keeps
+// nothing open, and whose end makes no signal.
+[[noreturn]] void StayBetween(int64_t helper) {
+  arch::Syscall(SYS_close_range, 0, 0xffffffff, 0);
+  while (arch::Syscall(SYS_wait4, helper, 0, 0) == -EINTR) {
+  }
+  arch::Syscall(SYS_exit_group, 0);
+  __builtin_unreachable();
+}
+
 }  // namespace
 
 bool StartHelper(int64_t ring_fd, RingHeader& ring, bool is_forked) {
+  if (IsPrivileged()) return false;
   static char command[512];
   if (!FindCommand(command, sizeof command)) return false;
   Line fd;
@@ -100,7 +119,8 @@ bool StartHelper(int64_t ring_fd, RingHeader& ring, bool is_forked) {
 
   // As fork() does it, or debuggers take the child for a thread. The program has no children yet whose end it could miss; in the child of
   // a fork it may have, and the helper makes no signal.
-  const int end_signal = is_forked ? 0 : SIGCHLD;
+  const bool stays = AdoptsOrphans();
+  const int end_signal = is_forked || stays ? 0 : SIGCHLD;
   uint64_t child_signal = uint64_t{1} << (SIGCHLD - 1);
   uint64_t mask_before = 0;
   arch::Syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<int64_t>(&child_signal),
@@ -116,9 +136,10 @@ bool StartHelper(int64_t ring_fd, RingHeader& ring, bool is_forked) {
       ring.reader_failed = 1;
       arch::Syscall(SYS_exit_group, 127);
     }
+    if (stays && grandchild > 0) StayBetween(grandchild);
     arch::Syscall(SYS_exit_group, 0);
   }
-  if (child > 0) {
+  if (child > 0 && !stays) {
     while (arch::Syscall(SYS_wait4, child, 0, end_signal == 0 ? __WCLONE : 0) == -EINTR) {
     }
     timespec at_once = {};

@@ -1,7 +1,10 @@
 // What interceptors tell (intercept/hooks.h), in terms of the runtime.
 #include "intercept/hooks.h"
 
+#include <sys/auxv.h>
+
 #include "base/hash_map.h"
+#include "intercept/heap.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
 #include "runtime/gate.h"
@@ -39,6 +42,32 @@ class Entered {
  private:
   Thread* thread_;
 };
+
+// An allocator that the program brought, if it is not libc's: what it does to its own memory, under its own locks, is no business of the
+// program's, and orders nothing there.
+class ForeignAllocator {
+ public:
+  void Find() {
+    begin_ = reinterpret_cast<uint64_t>(heap::AllocatorCode());
+    rt::ForEachMappedFile(
+        [](const rt::MappedFile& file, void* data) {
+          auto& self = *static_cast<ForeignAllocator*>(data);
+          const auto libc = reinterpret_cast<uint64_t>(&getauxval);
+          if (self.begin_ < file.begin || self.begin_ >= file.end) return true;
+          self.bytes_ = libc - file.begin < file.end - file.begin ? 0 : file.end - file.begin;
+          self.begin_ = file.begin;
+          return false;
+        },
+        this);
+  }
+  bool Has(Pc pc) const { return pc - begin_ < bytes_; }
+
+ private:
+  uint64_t begin_ = 0;
+  uint64_t bytes_ = 0;
+};
+
+constinit ForeignAllocator foreign_allocator;
 
 uint64_t AddressOf(const void* p) { return reinterpret_cast<uint64_t>(p); }
 
@@ -104,10 +133,14 @@ bool Active() { return Runtime::IsActive(); }
 
 // ---- Memory ----
 
+void Started() { foreign_allocator.Find(); }
+
 void Read(Pc pc, const void* from, size_t bytes) {
+  if (foreign_allocator.Has(pc)) return;
   if (Entered t; t) Runtime::Get().AccessRange(*t, AddressOf(from), bytes, AccessKind::kRead, pc);
 }
 void Write(Pc pc, void* to, size_t bytes) {
+  if (foreign_allocator.Has(pc)) return;
   if (Entered t; t) Runtime::Get().AccessRange(*t, AddressOf(to), bytes, AccessKind::kWrite, pc);
 }
 void Allocated(Pc pc, void* block, size_t bytes) {
@@ -141,9 +174,11 @@ void LockDestroyed(Pc, const void* lock) {
   if (Entered t; t) Runtime::Get().ForgetSync(*t, AddressOf(lock));
 }
 void Locked(Pc pc, const void* lock, LockMode mode, int depth) {
+  if (foreign_allocator.Has(pc)) return;
   if (Entered t; t.watches_sync()) Runtime::Get().Lock(*t, AddressOf(lock), mode, depth, pc);
 }
 int Unlocking(Pc pc, const void* lock, LockMode mode, bool all) {
+  if (foreign_allocator.Has(pc)) return 1;
   Entered t;
   return t.watches_sync() ? Runtime::Get().Unlock(*t, AddressOf(lock), mode, all, pc) : 1;
 }

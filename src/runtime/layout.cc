@@ -1,7 +1,7 @@
 #include "runtime/layout.h"
 
-#include <elf.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/personality.h>
 #include <sys/syscall.h>
 
@@ -71,16 +71,10 @@ bool Layout::FoldsApart() const {
 }
 
 Layout CurrentLayout() {
-  Layout layout{.image = 0,
+  Layout layout{.image = getauxval(AT_PHDR),
                 .heap_end = static_cast<uint64_t>(arch::Syscall(SYS_brk, 0)),
                 .libraries = reinterpret_cast<uint64_t>(&CurrentLayout),
-                .stack = 0};
-  uint64_t length = 0;
-  const auto* entries = reinterpret_cast<const Elf64_auxv_t*>(ReadWhole("/proc/self/auxv", 4096, length));
-  for (uint64_t i = 0; entries != nullptr && i < length / sizeof *entries; ++i) {
-    if (entries[i].a_type == AT_PHDR) layout.image = entries[i].a_un.a_val;
-    if (entries[i].a_type == AT_EXECFN) layout.stack = entries[i].a_un.a_val;
-  }
+                .stack = getauxval(AT_EXECFN)};
   if (layout.heap_end < layout.image) layout.heap_end = layout.image;
   return layout;
 }

@@ -10,6 +10,7 @@
 #include "runtime/context_tree.h"
 #include "runtime/environment.h"
 #include "runtime/runtime.h"
+#include "runtime/shared_memory.h"
 
 namespace redflag::rt {
 namespace {
@@ -51,18 +52,13 @@ constinit uint32_t Recorder::lines_[kLines] = {};
 // ---- Beginning and end ----
 
 int64_t Recorder::OpenShare() {
-  const int64_t fd = arch::Syscall(SYS_memfd_create, reinterpret_cast<int64_t>("redflag-trace"), 0);
-  if (fd < 0) return fd;
-  const int64_t high = arch::Syscall(SYS_fcntl, fd, F_DUPFD, 500);
-  if (high >= 0) arch::Syscall(SYS_close, fd);
-  const int64_t shared = high >= 0 ? high : fd;
-  int64_t mapped = arch::Syscall(SYS_ftruncate, shared, kShareBytes);
-  if (mapped == 0) {
-    mapped = arch::Syscall(SYS_mmap, 0, kShareBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, shared, 0);
-  }
+  const int64_t shared = NewSharedMemory("redflag-trace", kShareBytes);
+  const int64_t mapped = shared < 0 ? shared
+                                    : arch::Syscall(SYS_mmap, 0, kShareBytes, PROT_READ | PROT_WRITE,
+                                                    MAP_SHARED | MAP_NORESERVE, shared, 0);
   if (mapped < 0 && mapped >= -4095) {
     Complain("Redflag: nothing is recorded: there is no memory to share with the helper process");
-    arch::Syscall(SYS_close, shared);
+    if (shared >= 0) arch::Syscall(SYS_close, shared);
     return -1;
   }
   share_ = reinterpret_cast<TraceShare*>(mapped);

@@ -8,6 +8,7 @@
 #include "clocks/packed_record.h"
 #include "detectors/atomics.h"
 #include "events/wire.h"
+#include "intercept/hooks.h"
 #include "intercept/order.h"
 #include "runtime/abi.h"
 #include "runtime/benign.h"
@@ -64,12 +65,17 @@ bool Runtime::Start() {
   }
   ::new (static_cast<void*>(storage_)) Runtime();
   Runtime& runtime = Get();
+  ReadLoadedFiles();
   runtime.flags_ = FlagsFromEnvironment();
   const char* why = nullptr;
   if (!real::ComesFirst()) {
     why =
         "only a library of it was compiled for race detection, so that the runtime came after libc and sees no locks: "
         "start it with `redflag run`";
+  } else if (!real::AllocatorComesFirst()) {
+    why =
+        "its allocator comes before the runtime, which sees no blocks of memory begin and end: if it is preloaded, start it with `redflag "
+        "run`; if it is linked into the program, link it as a shared library";
   }
   if (why == nullptr && !CurrentLayout().FoldsApart()) {
     StartWithoutRandomization();
@@ -98,6 +104,7 @@ bool Runtime::Start() {
   runtime.syncs_.Start();
   runtime.infos_ = static_cast<ThreadInfo*>(MapPages(uint64_t{kMaxThreads} * sizeof(ThreadInfo)));
   runtime.blocks_ = static_cast<BlockInfo*>(MapPages(uint64_t{kMaxBlocks} * sizeof(BlockInfo)));
+  hooks::Started();
   StartEmitting(runtime.flags_);
   if (__tsan_on_initialize != nullptr) __tsan_on_initialize();
   __atomic_store_n(&state_, kRunning, __ATOMIC_RELEASE);

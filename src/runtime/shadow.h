@@ -47,7 +47,8 @@ class Shadow {
   uint32_t* LineAt(uint64_t addr) const {
     return reinterpret_cast<uint32_t*>(lines_ + ((addr & kFold) >> kLineShift) * sizeof(uint32_t));
   }
-  bool Contains(uint64_t addr) const { return addr - begin_ < size_; }
+
+  bool Contains(uint64_t addr) const;
 
   // Calls visit(first, bytes) for the parts of [addr, addr + bytes) whose cells may be in use; parts that were never touched
   // are left out if the range is large.
@@ -84,8 +85,6 @@ class Shadow {
   char* blocks_ = nullptr;
   char* covers_ = nullptr;
   char* lines_ = nullptr;
-  uint64_t begin_ = 0;
-  uint64_t size_ = 0;
 };
 
 }  // namespace redflag::rt

@@ -1,0 +1,14 @@
+// What kind of file a program is.
+#pragma once
+
+#include <string>
+
+namespace redflag::cli {
+
+// Where execvp would find it; empty if nowhere.
+std::string FindProgram(const std::string& name);
+
+// Is it statically linked, so that no library can be loaded into it? False if it is no ELF file, or can't be read.
+bool IsStaticallyLinked(const std::string& path);
+
+}  // namespace redflag::cli
