@@ -18,7 +18,7 @@ class Explorer {
   }
 
   Outcome Run();
-  void Step(uint64_t addr);
+  void Step(uint64_t addr, bool is_atomic);
   void RunThread() {
     plan_.threads[static_cast<size_t>(current_)]();
     contexts_[static_cast<size_t>(current_)].done = true;
@@ -59,6 +59,7 @@ class Explorer {
   }
   void SwitchTo(int next) {
     const auto from = static_cast<size_t>(current_);
+    if (plan_.switches) plan_.switches(current_, next);
     current_ = next;
     in_a_row_ = 0;
     swapcontext(&contexts_[from].context, &contexts_[static_cast<size_t>(next)].context);
@@ -79,9 +80,11 @@ class Explorer {
 
 Explorer* running = nullptr;
 
-void Explorer::Step(uint64_t addr) {
+void Explorer::Step(uint64_t addr, bool is_atomic) {
   bool is_shared = false;
-  for (const Shared& part : plan_.shared) is_shared |= addr - part.begin < part.end - part.begin;
+  for (const Shared& part : plan_.shared) {
+    is_shared |= addr - part.begin < part.end - part.begin && (is_atomic || !part.only_atomics);
+  }
   if (!is_shared) return;
   made_.push_back(current_);
   const std::vector<int> others = Others();
@@ -107,13 +110,16 @@ void Explorer::RunOnce() {
     makecontext(&contexts_[i].context, [] { running->RunThread(); }, 0);
   }
   current_ = Choose(static_cast<int>(contexts_.size()));
+  if (plan_.switches) plan_.switches(-1, current_);
   running = this;
   for (;;) {
     in_a_row_ = 0;
     swapcontext(&home_, &contexts_[static_cast<size_t>(current_)].context);
     const std::vector<int> left = Others();  // one has ended
     if (left.empty()) break;
+    const int ended = current_;
     current_ = left[static_cast<size_t>(Choose(static_cast<int>(left.size())))];
+    if (plan_.switches) plan_.switches(ended, current_);
   }
   running = nullptr;
 }
@@ -132,8 +138,8 @@ Outcome Explorer::Run() {
   return outcome;
 }
 
-void Step(const volatile void* addr) {
-  if (running != nullptr) running->Step(reinterpret_cast<uint64_t>(addr));
+void Step(const volatile void* addr, bool is_atomic) {
+  if (running != nullptr) running->Step(reinterpret_cast<uint64_t>(addr), is_atomic);
 }
 
 }  // namespace
@@ -155,46 +161,50 @@ void __tsan_atomic_thread_fence(int) {}
 void __tsan_atomic_signal_fence(int) {}
 
 #define ACCESS(name) \
-  void __tsan_##name(void* p) { interleave::Step(p); }
-#define ACCESSES(size) \
-  ACCESS(read##size) ACCESS(write##size) ACCESS(unaligned_read##size) ACCESS(unaligned_write##size) ACCESS(read_write##size) \
+  void __tsan_##name(void* p) { interleave::Step(p, false); }
+#define ACCESSES(size)                                                                                    \
+  ACCESS(read##size)                                                                                      \
+  ACCESS(write##size) ACCESS(unaligned_read##size) ACCESS(unaligned_write##size) ACCESS(read_write##size) \
       ACCESS(unaligned_read_write##size)
-ACCESSES(1) ACCESSES(2) ACCESSES(4) ACCESSES(8) ACCESSES(16)
-void __tsan_read_range(void* p, unsigned long) { interleave::Step(p); }
-void __tsan_write_range(void* p, unsigned long) { interleave::Step(p); }
+ACCESSES(1) ACCESSES(2) ACCESSES(4) ACCESSES(8) ACCESSES(16) void __tsan_read_range(void* p, unsigned long) {
+  interleave::Step(p, false);
+}
+void __tsan_write_range(void* p, unsigned long) { interleave::Step(p, false); }
 
-#define ATOMICS(bits, type)                                                                                             \
-  type __tsan_atomic##bits##_load(const volatile type* p, int) {                                                        \
-    interleave::Step(p);                                                                                                \
-    return *p;                                                                                                          \
-  }                                                                                                                     \
-  void __tsan_atomic##bits##_store(volatile type* p, type value, int) {                                                 \
-    interleave::Step(p);                                                                                                \
-    *p = value;                                                                                                         \
-  }                                                                                                                     \
-  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {                                              \
-    interleave::Step(p);                                                                                                \
-    const type old = *p;                                                                                                \
-    *p = value;                                                                                                         \
-    return old;                                                                                                         \
-  }                                                                                                                     \
-  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int, int) {           \
-    interleave::Step(p);                                                                                                \
-    const type old = *p;                                                                                                \
-    if (old == *expected) {                                                                                             \
-      *p = value;                                                                                                       \
-      return 1;                                                                                                         \
-    }                                                                                                                   \
-    *expected = old;                                                                                                    \
-    return 0;                                                                                                           \
-  }                                                                                                                     \
-  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int success, int failure) { \
-    return __tsan_atomic##bits##_compare_exchange_strong(p, expected, value, success, failure);                         \
-  }                                                                                                                     \
-  FETCH(bits, type, add, +) FETCH(bits, type, sub, -) FETCH(bits, type, and, &) FETCH(bits, type, or, |) FETCH(bits, type, xor, ^)
+#define ATOMICS(bits, type)                                                                                   \
+  type __tsan_atomic##bits##_load(const volatile type* p, int) {                                              \
+    interleave::Step(p, true);                                                                                \
+    return *p;                                                                                                \
+  }                                                                                                           \
+  void __tsan_atomic##bits##_store(volatile type* p, type value, int) {                                       \
+    interleave::Step(p, true);                                                                                \
+    *p = value;                                                                                               \
+  }                                                                                                           \
+  type __tsan_atomic##bits##_exchange(volatile type* p, type value, int) {                                    \
+    interleave::Step(p, true);                                                                                \
+    const type old = *p;                                                                                      \
+    *p = value;                                                                                               \
+    return old;                                                                                               \
+  }                                                                                                           \
+  int __tsan_atomic##bits##_compare_exchange_strong(volatile type* p, type* expected, type value, int, int) { \
+    interleave::Step(p, true);                                                                                \
+    const type old = *p;                                                                                      \
+    if (old == *expected) {                                                                                   \
+      *p = value;                                                                                             \
+      return 1;                                                                                               \
+    }                                                                                                         \
+    *expected = old;                                                                                          \
+    return 0;                                                                                                 \
+  }                                                                                                           \
+  int __tsan_atomic##bits##_compare_exchange_weak(volatile type* p, type* expected, type value, int success,  \
+                                                  int failure) {                                              \
+    return __tsan_atomic##bits##_compare_exchange_strong(p, expected, value, success, failure);               \
+  }                                                                                                           \
+  FETCH(bits, type, add, +)                                                                                   \
+  FETCH(bits, type, sub, -) FETCH(bits, type, and, &) FETCH(bits, type, or, |) FETCH(bits, type, xor, ^)
 #define FETCH(bits, type, name, operation)                                     \
   type __tsan_atomic##bits##_fetch_##name(volatile type* p, type value, int) { \
-    interleave::Step(p);                                                       \
+    interleave::Step(p, true);                                                 \
     const type old = *p;                                                       \
     *p = static_cast<type>(old operation value);                               \
     return old;                                                                \

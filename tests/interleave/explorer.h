@@ -16,6 +16,7 @@ namespace interleave {
 
 struct Shared {
   uint64_t begin, end;
+  bool only_atomics = false;  // the rest of it nobody changes meanwhile, or a lock protects
 };
 
 struct Plan {
@@ -24,12 +25,15 @@ struct Plan {
   std::function<void()> begin;
   std::vector<std::function<void()>> threads;
   std::function<bool()> is_right;  // after all have ended
+  std::function<void(int, int)>
+      switches;  // from a thread to another: what is thread-local has to be exchanged; may be empty
 };
 
 struct Outcome {
   uint64_t schedules = 0;
-  uint64_t steps = 0;           // of the longest
-  std::vector<int> wrong;       // the thread that made each step, of the first schedule after which something was wrong; empty: none
+  uint64_t steps = 0;  // of the longest
+  std::vector<int>
+      wrong;  // the thread that made each step, of the first schedule after which something was wrong; empty: none
 };
 
 Outcome Explore(const Plan& plan);
