@@ -2,6 +2,7 @@
 #include "cli/compile.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,11 +14,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
 #include <string_view>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/installation.h"
+#ifdef REDFLAG_COLLECT
+#include "collect/ignore_list.h"
+#endif
 
 namespace redflag::cli {
 namespace {
@@ -52,6 +59,52 @@ void Execute(std::vector<std::string> words, bool cxx) {
   fmt::print(stderr, "redflag {}: cannot run {}: {}\n", cxx ? "c++" : "cc", argv[0], std::strerror(errno));
 }
 
+// The value of --ignorelist, which comes before all options of the compiler, or of the environment; empty: none.
+std::string TakeIgnoreList(std::vector<std::string>& arguments) {
+  constexpr std::string_view kOption = "--ignorelist";
+  if (!arguments.empty() && arguments[0] == kOption) {
+    if (arguments.size() == 1) throw std::runtime_error("--ignorelist: the name of a file is missing");
+    std::string file = arguments[1];
+    arguments.erase(arguments.begin(), arguments.begin() + 2);
+    return file;
+  }
+  if (!arguments.empty() && arguments[0].starts_with(std::string(kOption) + "=")) {
+    std::string file = arguments[0].substr(kOption.size() + 1);
+    arguments.erase(arguments.begin());
+    return file;
+  }
+  const char* named = std::getenv("REDFLAG_IGNORELIST");
+  return named == nullptr ? "" : named;
+}
+
+// What makes the compiler leave out what the rules name. Only clang takes such a list: in its own terms, in memory that it inherits.
+std::vector<std::string> IgnoreListOptions(CompilerFamily family, const std::string& file, bool cxx) {
+  const auto warn = [&](std::string_view what) {
+    fmt::print(stderr, "redflag {}: warning: {}\n", cxx ? "c++" : "cc", what);
+  };
+#ifdef REDFLAG_COLLECT
+  std::ifstream in(file);
+  if (!in) throw std::runtime_error(fmt::format("cannot read {}", file));
+  if (family != CompilerFamily::kClang) {
+    warn(fmt::format(
+        "only clang can leave code out: --ignorelist {} has no effect here; `redflag run --suppressions {}` has", file,
+        file));
+    return {};
+  }
+  const ClangIgnoreList list = ClangIgnoreListOf(std::string(std::istreambuf_iterator<char>(in), {}));
+  for (const std::string& problem : list.problems) warn(fmt::format("{}: {}", file, problem));
+  const int memory = memfd_create("redflag-ignorelist", 0);
+  if (memory < 0 || write(memory, list.text.data(), list.text.size()) != static_cast<ssize_t>(list.text.size())) {
+    throw std::runtime_error(fmt::format("cannot hand on {}: {}", file, std::strerror(errno)));
+  }
+  return {"-Xclang", fmt::format("-fsanitize-ignorelist=/proc/self/fd/{}", memory)};
+#else
+  static_cast<void>(family);
+  warn(fmt::format("this build cannot read {}: --ignorelist has no effect", file));
+  return {};
+#endif
+}
+
 // The compiler's own help first: scripts look for words in it. Ours is what a reader has before the eyes at the end.
 int HelpOfBoth(const CLI::App& command, const std::vector<std::string>& compiler, bool cxx) {
   const pid_t child = fork();
@@ -69,16 +122,22 @@ int HelpOfBoth(const CLI::App& command, const std::vector<std::string>& compiler
 }
 
 int Compile(const CLI::App& command, bool cxx, const std::string& detector) {
-  const std::vector<std::string> arguments = command.remaining();
+  std::vector<std::string> arguments = command.remaining();
   if (arguments.empty()) {
     fmt::print(stderr, "{}", command.help("redflag"));
     return kBadInput;
   }
+  const std::string list = TakeIgnoreList(arguments);
   const std::string program = CompilerProgram(cxx);
   std::vector<std::string> words = Words(program);
   if (arguments == std::vector<std::string>{"--help"}) return HelpOfBoth(command, words, cxx);
+  const CompilerFamily family = FamilyOf(CompilerVersion(program));
   const std::vector<std::string> instrumented =
-      Instrumented(FamilyOf(CompilerVersion(program)), arguments, RuntimeFolder(detector), LibraryFolder() / "shims");
+      Instrumented(family, arguments, RuntimeFolder(detector), LibraryFolder() / "shims");
+  if (!list.empty() && Understand(WithResponseFiles(arguments)).compiles) {
+    const std::vector<std::string> more = IgnoreListOptions(family, list, cxx);
+    words.insert(words.end(), more.begin(), more.end());
+  }
   words.insert(words.end(), instrumented.begin(), instrumented.end());
   Execute(words, cxx);
   return kNotFound;
@@ -88,7 +147,7 @@ Run AddCompiler(CLI::App& app, bool cxx) {
   const char* name = cxx ? "c++" : "cc";
   CLI::App* command =
       app.add_subcommand(name, cxx ? "Compile and link C++ for race detection" : "Compile and link C likewise");
-  command->footer(fmt::format(R"(  redflag {2} OPTION... FILE...
+  command->footer(fmt::format(R"(  redflag {2} [--ignorelist RULES] OPTION... FILE...
 
 Takes what your compiler takes, and runs it: $REDFLAG_{0} or ${0} if set, else {1}.
 
@@ -97,6 +156,9 @@ Examples:
   {0}='redflag {2}' make
   {0}='redflag {2}' cmake -B build       the same for Meson and autotools' configure
   REDFLAG_{0}=clang{4}-19 redflag {2} ...
+
+With --ignorelist RULES, or REDFLAG_IGNORELIST=RULES, clang instruments nothing of what the rules `fun` and `src` of this file name, not
+even its synchronization; g++ cannot, and warns.
 
 Add -g, so that reports name lines. -O1 and -O2 are fine. What is linked, shared libraries too, needs the runtime library at
 run time and finds it by its run path. -static is refused, and so is -fsanitize=address, memory or leak; -static-libstdc++ is left out.

@@ -59,6 +59,7 @@ int Main(int argc, char** argv) {
   add(AddSymbolize);
   add(AddSuppress);
   add(AddCollect);
+  add(AddMark);
 #endif
   add(AddHelp);
 

@@ -105,7 +105,7 @@ void Collector::Finish(uint64_t dropped) {
   for (const auto& [fingerprint, count] : triage_.RepeatedByFingerprint()) repeated_by[fingerprint] = count;
   Json unused = Json::array();
   for (const SuppressionRule& rule : triage_.suppressions().rules()) {
-    if (rule.matches == 0) unused.push_back(rule.text);
+    if (rule.matches == 0 && !IsAboutCode(rule.type)) unused.push_back(rule.text);
   }
   options_.json(LineOf({{"kind", "summary"},
                         {"pid", process.pid},

@@ -14,16 +14,14 @@ namespace {
 
 constexpr int kMaxDepth = 200;  // of scopes within each other; more than that is no program
 
-std::string CleanPath(const char* path) {
-  return path == nullptr ? std::string() : std::filesystem::path(path).lexically_normal().string();
-}
-
 uint32_t Number(Dwarf_Die& die, unsigned name) {
   Dwarf_Attribute attribute;
   Dwarf_Word value = 0;
   if (dwarf_attr(&die, name, &attribute) == nullptr || dwarf_formudata(&attribute, &value) != 0) return 0;
   return static_cast<uint32_t>(value);
 }
+
+}  // namespace
 
 const char* LinkageName(Dwarf_Die& die) {
   Dwarf_Attribute attribute;
@@ -33,7 +31,6 @@ const char* LinkageName(Dwarf_Die& die) {
   return nullptr;
 }
 
-// What an instance in code is an instance of: where its name and its scopes are.
 Dwarf_Die DeclarationOf(Dwarf_Die die) {
   Dwarf_Attribute attribute;
   Dwarf_Die origin;
@@ -47,8 +44,6 @@ Dwarf_Die DeclarationOf(Dwarf_Die die) {
   }
   return die;
 }
-
-}  // namespace
 
 // GCC gives functions of one file no linker's name.
 std::string ScopedName(Dwarf_Die& die) {
@@ -68,12 +63,16 @@ std::string ScopedName(Dwarf_Die& die) {
   return name;
 }
 
-namespace {
+std::string CleanPath(const char* path) {
+  return path == nullptr ? std::string() : std::filesystem::path(path).lexically_normal().string();
+}
 
 std::string FunctionName(Dwarf_Die& die) {
   const char* linkage = LinkageName(die);
   return linkage != nullptr ? Demangle(linkage) : ScopedName(die);
 }
+
+namespace {
 
 template <class Visit>
 void ForEachChild(Dwarf_Die& parent, Visit visit) {

@@ -64,6 +64,16 @@ class DwarfIndex {
 // The name with its namespaces and classes, without parameters.
 std::string ScopedName(Dwarf_Die& die);
 
+// That of a function, in the words of its linker's name if it has one.
+std::string FunctionName(Dwarf_Die& die);
+const char* LinkageName(Dwarf_Die& die);  // null: it has none
+
+// What an instance in code is an instance of: where its name and its scopes are.
+Dwarf_Die DeclarationOf(Dwarf_Die die);
+
+// The name of a file in its shortest form; null: empty.
+std::string CleanPath(const char* path);
+
 // A linker's name in the words of the source; as it is if it has none.
 std::string Demangle(const char* name);
 

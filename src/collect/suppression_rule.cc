@@ -12,7 +12,7 @@ namespace {
 
 using Type = SuppressionRule::Type;
 
-constexpr std::array<std::pair<std::string_view, Type>, 14> kTypes = {{{"race", Type::kRace},
+constexpr std::array<std::pair<std::string_view, Type>, 19> kTypes = {{{"race", Type::kRace},
                                                                        {"race_top", Type::kRaceTop},
                                                                        {"fingerprint", Type::kFingerprint},
                                                                        {"variable", Type::kVariable},
@@ -25,7 +25,12 @@ constexpr std::array<std::pair<std::string_view, Type>, 14> kTypes = {{{"race", 
                                                                        {"obj", Type::kObject},
                                                                        {"object", Type::kObject},
                                                                        {"called_from_lib", Type::kCalledFromLib},
-                                                                       {"special", Type::kSpecial}}};
+                                                                       {"special", Type::kSpecial},
+                                                                       {"lock", Type::kLock},
+                                                                       {"rdlock", Type::kReadLock},
+                                                                       {"trylock", Type::kTryLock},
+                                                                       {"tryrdlock", Type::kTryReadLock},
+                                                                       {"unlock", Type::kUnlock}}};
 constexpr std::array<std::string_view, 4> kWithoutEffect = {"deadlock", "mutex", "thread", "signal"};
 constexpr std::string_view kUntil = "until=";
 constexpr std::string_view kCalledBy = "<-";
@@ -93,6 +98,33 @@ std::string FormatDate(Date date) {
 }
 
 Date Today() { return Date(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now())); }
+
+bool IsAboutLocks(Type type) {
+  switch (type) {
+    case Type::kLock:
+    case Type::kReadLock:
+    case Type::kTryLock:
+    case Type::kTryReadLock:
+    case Type::kUnlock:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsAboutCode(Type type) {
+  switch (type) {
+    case Type::kFunction:
+    case Type::kType:
+    case Type::kFunctionTree:
+    case Type::kSource:
+    case Type::kObject:
+    case Type::kCalledFromLib:
+      return true;
+    default:
+      return IsAboutLocks(type);
+  }
+}
 
 std::variant<SuppressionRule, RuleWithoutEffect, std::string> ParseSuppression(std::string_view line) {
   const size_t colon = std::min(line.find(':'), line.size());

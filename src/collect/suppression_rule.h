@@ -36,6 +36,11 @@ struct SuppressionRule {
     kObject,         // the module of the innermost frame
     kCalledFromLib,  // the same
     kSpecial,        // a variable whose races are expected: demoted, not hidden
+    kLock,           // a function that takes a lock of the program's own making ...
+    kReadLock,       // ... together with readers
+    kTryLock,        // ... or fails to
+    kTryReadLock,
+    kUnlock,  // ... gives it back
   };
 
   Type type{};
@@ -49,6 +54,11 @@ struct SuppressionRule {
 struct RuleWithoutEffect {
   std::string type;
 };
+
+// Are rules of this type about code, rather than about races: can they be applied in the program (collect/marked_code.h)?
+bool IsAboutCode(SuppressionRule::Type type);
+// Of those: is it no more than a suppression that saves work? Otherwise it hides no race.
+bool IsAboutLocks(SuppressionRule::Type type);
 
 // Of a line that is neither empty nor a comment. The error is in words.
 std::variant<SuppressionRule, RuleWithoutEffect, std::string> ParseSuppression(std::string_view line);

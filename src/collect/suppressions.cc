@@ -74,7 +74,6 @@ bool IsMemberOf(std::string_view pattern, const Frame& frame) {
 
 bool MatchesSite(const SuppressionRule& rule, const AccessSite& site) {
   const std::span<const Frame> stack(site.stack);
-  const std::string& pattern = rule.patterns.front();
   const Frame* own = InnermostOwn(site.stack);
   if (own == nullptr) return false;
   switch (rule.type) {
@@ -86,23 +85,17 @@ bool MatchesSite(const SuppressionRule& rule, const AccessSite& site) {
     case Type::kRaceTop:
       return MatchesChain(rule.patterns, stack);
     case Type::kFunction:
-      return MatchesFunction(pattern, *own);
     case Type::kType:
-      return IsMemberOf(pattern, *own);
-    case Type::kFunctionTree:
-      return std::any_of(stack.begin(), stack.end(),
-                         [&](const Frame& frame) { return MatchesFunction(pattern, frame); });
     case Type::kSource:
-      return MatchesName(pattern, own->file);
+      return MatchesCode(rule, *own);
+    case Type::kFunctionTree:
+      return std::any_of(stack.begin(), stack.end(), [&](const Frame& frame) { return MatchesCode(rule, frame); });
     case Type::kObject:
     case Type::kCalledFromLib:
-      return MatchesName(pattern, stack.front().module);
-    case Type::kFingerprint:
-    case Type::kVariable:
-    case Type::kSpecial:
+      return MatchesCode(rule, stack.front());
+    default:
       return false;
   }
-  return false;
 }
 
 bool MatchesReport(const SuppressionRule& rule, const RaceReport& report) {
@@ -142,6 +135,21 @@ bool MatchesModule(const SuppressionRule& rule, const std::vector<std::string>& 
 }
 
 }  // namespace
+
+bool MatchesCode(const SuppressionRule& rule, const Frame& frame) {
+  const std::string& pattern = rule.patterns.front();
+  switch (rule.type) {
+    case Type::kType:
+      return IsMemberOf(pattern, frame);
+    case Type::kSource:
+      return MatchesName(pattern, frame.file);
+    case Type::kObject:
+    case Type::kCalledFromLib:
+      return MatchesName(pattern, frame.module);
+    default:
+      return IsAboutCode(rule.type) && MatchesFunction(pattern, frame);
+  }
+}
 
 std::vector<std::string> Suppressions::Add(std::string_view text, const std::string& source) {
   std::vector<std::string> complaints;

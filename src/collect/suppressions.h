@@ -13,6 +13,9 @@
 
 namespace redflag {
 
+// Does a rule that is about code name this function, its class, its file or its module? `frame` by itself, whoever calls it.
+bool MatchesCode(const SuppressionRule& rule, const Frame& frame);
+
 class Suppressions {
  public:
   explicit Suppressions(Date today = Today()) : today_(today) {}

@@ -133,6 +133,31 @@ std::vector<Frame> SymbolFile::FramesAt(uint64_t address) {
   return std::move(frames);
 }
 
+void SymbolFile::ForEachFunction(const std::function<void(const FunctionCode&)>& visit) {
+  for (const SymbolTable::Symbol& symbol : Symbols().all()) {
+    if (symbol.type != STT_FUNC || symbol.size == 0) continue;
+    Frame frame;
+    frame.function = Demangle(symbol.name);
+    visit({.frame = &frame, .ranges = {{symbol.begin, symbol.begin + symbol.size}}, .depth = 0});
+  }
+  Dwarf_Addr bias = 0;
+  Dwarf* dwarf = dwfl_module_getdwarf(module_, &bias);
+  if (dwarf == nullptr) return;
+  DwarfFunctions functions(dwarf, bias, [&](uint64_t address, std::string& name) { NameFunction(address, name); });
+  functions.ForEach(visit);
+}
+
+bool SymbolFile::Calls(std::string_view name) {
+  const int count = dwfl_module_getsymtab(module_);
+  for (int i = 0; i < count; ++i) {
+    GElf_Sym symbol;
+    GElf_Addr address = 0;
+    const char* found = dwfl_module_getsym_info(module_, i, &symbol, &address, nullptr, nullptr, nullptr);
+    if (found != nullptr && symbol.st_shndx == SHN_UNDEF && name == found) return true;
+  }
+  return false;
+}
+
 std::optional<SymbolFile::Variable> SymbolFile::VariableAt(uint64_t address) {
   const SymbolTable::Symbol* symbol = Symbols().Find(address);
   if (symbol == nullptr || (symbol->type != STT_OBJECT && symbol->type != STT_COMMON)) return std::nullopt;

@@ -8,13 +8,16 @@
 #include <elfutils/libdwfl.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "collect/dwarf_functions.h"
 #include "collect/dwarf_index.h"
 #include "collect/dwarf_variables.h"
 #include "collect/symbol_table.h"
@@ -60,6 +63,11 @@ class SymbolFile {
     std::vector<DwarfVariables::Field> fields;
   };
   Members MembersAt(uint64_t code, uint64_t size, const std::vector<uint64_t>& offsets);
+  // Each function and the code of it (collect/dwarf_functions.h). Those of the symbol table come first; what debug information says of the
+  // same code comes later, and is more.
+  void ForEachFunction(const std::function<void(const FunctionCode&)>& visit);
+  // Does the file ask for a function of this name, to be found elsewhere?
+  bool Calls(std::string_view name);
   // Is the address in memory that the file is loaded into, code or data?
   bool Covers(uint64_t address) const;
 

@@ -30,6 +30,8 @@ class SymbolTable {
   // nearer than any other. Null: nothing is known.
   const Symbol* Find(uint64_t address) const;
 
+  const std::vector<Symbol>& all() const { return symbols_; }
+
  private:
   std::vector<Symbol> symbols_;  // by where they begin
   std::vector<uint64_t> ends_;   // of each and those before it, the farthest

@@ -119,7 +119,10 @@ std::vector<std::string> DescribeUsage(const Suppressions& suppressions) {
     lines.push_back(fmt::format("{} race{} matched by {}", rule.matches, rule.matches == 1 ? "" : "s", rule.text));
   }
   for (const SuppressionRule& rule : suppressions.rules()) {
-    if (rule.matches == 0) lines.push_back(fmt::format("nothing matched by {}", rule.text));
+    if (rule.matches != 0) continue;
+    // What a rule about code names is not watched: nothing of it comes as far as here.
+    const char* what = IsAboutCode(rule.type) ? "applied in the program:" : "nothing matched by";
+    lines.push_back(fmt::format("{} {}", what, rule.text));
   }
   return lines;
 }

@@ -97,8 +97,9 @@ enum class EventFlag : uint8_t {
   kNotify =
       1,  // kSignal, kWait: a condition variable's, which orders nothing for detectors that take their order from locks
   kReplaces = 2,  // kSignal: what the object carried before is gone
-  kCells = 4,     // kForget: of accesses only; objects that live there stay as they are
-  kAround = 8,    // kBenignRace: of whatever has these bytes, since nobody said how large it is
+  kOwn = 3,    // kLock, kUnlock: of the program's own making: it is held, and what it orders is up to atomic operations
+  kCells = 4,  // kForget: of accesses only; objects that live there stay as they are
+  kAround = 8,  // kBenignRace: of whatever has these bytes, since nobody said how large it is
 };
 
 // Locks, kSignal and kWait: with an address, the object is the one at that address, which atomic operations on the same address share

@@ -379,12 +379,17 @@ class Replay {
     }
   }
 
+  // A lock of the program's own making is held like any other. It orders what its atomic operations do, no more.
+  static bool IsLeftToAtomics(const Event& event) {
+    return event.flag == EventFlag::kOwn && D::kClaim == Claim::kUnordered;
+  }
+
   void LockOrUnlock(ThreadState& thread, const Event& event) {
     if (event.kind == EventKind::kLock) {
       if (thread.state.held.Acquire(names_.Of(event.sync()), event.mode)) {
-        detector_.OnLock(thread.state, SyncOf(event), event.mode);
+        if (!IsLeftToAtomics(event)) detector_.OnLock(thread.state, SyncOf(event), event.mode);
       }
-    } else if (thread.state.held.Release(names_.Of(event.sync()), event.mode)) {
+    } else if (thread.state.held.Release(names_.Of(event.sync()), event.mode) && !IsLeftToAtomics(event)) {
       detector_.OnUnlock(thread.state, SyncOf(event), event.mode);
     }
   }

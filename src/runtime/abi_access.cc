@@ -127,21 +127,25 @@ template <AccessKind kKind>
   return done;
 }
 
+// kIgnored: by a rule of the user's, and there is nothing to record.
+enum class Outcome : uint8_t { kNotDone, kDone, kIgnored };
+
 // Records an access if that is quickly done: the cells have no records, the context is one of the latest, and nothing is out of the
 // ordinary. Takes no lock; in regions of the thread's own it needs no atomic instruction. `needed`: of one granule, or if
 // kIsLong of several, 8 bits each.
 template <AccessKind kKind, bool kIsLong>
-[[gnu::always_inline]] inline bool RecordsAtOnce(const void* p, uint64_t needed, uint64_t place) {
+[[gnu::always_inline]] inline Outcome RecordsAtOnce(const void* p, uint64_t needed, uint64_t place) {
   Thread* t = local.thread;
-  if (kIsBoxed || t == nullptr) return false;
+  if (kIsBoxed || t == nullptr) return Outcome::kNotDone;
   const uint64_t outside = t->ModeWord();
-  if (!Thread::IsOrdinary(outside, kKind)) return false;
-  if (kIgnoresLines && !kIsLong && LeavesLabel<kKind>(t, p, needed, outside)) return true;
+  if (!Thread::IsOrdinary(outside, kKind)) return Outcome::kNotDone;
+  if (kIgnoresLines && !kIsLong && LeavesLabel<kKind>(t, p, needed, outside)) return Outcome::kDone;
   const ContextId context = t->RememberedContextOf(place);
-  if (context == kNoContext) return false;
+  if (Raw(context) <= Raw(kIgnoredContext)) [[unlikely]]
+    return context == kIgnoredContext ? Outcome::kIgnored : Outcome::kNotDone;
   const auto addr = reinterpret_cast<uint64_t>(p);
   constexpr uint64_t kLongest = 24;
-  if (kIsLong && Regions::IndexOf(addr) != Regions::IndexOf(addr + kLongest)) return false;
+  if (kIsLong && Regions::IndexOf(addr) != Regions::IndexOf(addr + kLongest)) return Outcome::kNotDone;
   const uint64_t label = t->now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift | Raw(context);
   t->SetModeWord(outside | Thread::kInWindow);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -178,7 +182,7 @@ template <AccessKind kKind, bool kIsLong>
     }
   }
   t->SetModeWord(outside);
-  return done;
+  return done ? Outcome::kDone : Outcome::kNotDone;
 }
 
 [[gnu::noinline]] void CheckMemory(void*) {
@@ -192,7 +196,9 @@ template <AccessKind kKind, bool kIsLong>
 template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::noinline]] void Record(void* p) {
   const uint64_t needed = kIsLong ? NeededOf<kSize>(p) : AlignedOf<kSize>(p);
-  if (!RecordsAtOnce<kKind, kIsLong>(p, needed, REDFLAG_CALLER)) REDFLAG_TAIL_CALL kSlow(p);
+  const Outcome outcome = RecordsAtOnce<kKind, kIsLong>(p, needed, REDFLAG_CALLER);
+  if (outcome == Outcome::kIgnored) return;
+  if (outcome == Outcome::kNotDone) REDFLAG_TAIL_CALL kSlow(p);
   if (Detector::Count(local.thread->state, kKind) % Thread::kMemoryCheck == 0) REDFLAG_TAIL_CALL CheckMemory(p);
 }
 
@@ -244,7 +250,9 @@ template <AccessKind kKind>
 [[gnu::always_inline]] inline void RecordVptr(void** p, uint64_t caller) {
   const uint64_t place = caller | static_cast<uint64_t>(PlaceFlag::kVptr);
   if (IsHitAgain<IsWrite(kKind)>(p, kBytesField)) return;
-  if (!RecordsAtOnce<kKind, false>(p, kBytesField, place)) return Slow(p, sizeof *p, kKind, place);
+  const Outcome outcome = RecordsAtOnce<kKind, false>(p, kBytesField, place);
+  if (outcome == Outcome::kIgnored) return;
+  if (outcome == Outcome::kNotDone) return Slow(p, sizeof *p, kKind, place);
   Detector::Count(local.thread->state, kKind);
 }
 [[gnu::noinline]] void RecordVptrRead(void** p) { RecordVptr<AccessKind::kRead>(p, REDFLAG_CALLER); }
@@ -323,6 +331,7 @@ REDFLAG_ABI void __tsan_init() {
   NoteInstrumented();
   Thread* t = Runtime::Enter();
   if (t == nullptr) return;
+  MarkedCode::Load(Runtime::Get().flags(), REDFLAG_CALLER);
   Runtime::Get().Record(*t);
   Runtime::Leave(t);
 }

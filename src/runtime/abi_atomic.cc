@@ -83,12 +83,18 @@ struct Raw<Wide> {
   }
 };
 
+// Does the program make locks of atomic operations, in functions that the user has named?
+bool KnowsLocks() { return MarkedCode::HasAny(kAnyLockMark); }
+
 template <class T>
 T Load(const volatile T* p, int order, uint64_t place) {
   Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::Load(p);
+  const bool knows_locks = KnowsLocks();
+  if (knows_locks) Runtime::Get().BeforeAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, false);
   T value = Runtime::Get().AtomicLoadAt(*t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), place,
                                         [&] { return Raw<T>::Load(p); });
+  if (knows_locks) Runtime::Get().AfterAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, false);
   Runtime::Leave(t);
   return value;
 }
@@ -97,6 +103,7 @@ template <class T>
 void Store(volatile T* p, T value, int order, uint64_t place) {
   Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::Store(p, value);
+  if (KnowsLocks()) Runtime::Get().BeforeAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, true);
   Runtime::Get().AtomicStoreAt(*t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), place,
                                [&] { Raw<T>::Store(p, value); });
   Runtime::Leave(t);
@@ -106,8 +113,13 @@ template <class T, class Change>
 T Modify(volatile T* p, int order, uint64_t place, Change change) {
   Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::Modify(p, change);
+  const bool knows_locks = KnowsLocks();
+  if (knows_locks) Runtime::Get().BeforeAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, true);
   T old = Runtime::Get().AtomicModifyAt(*t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), place,
                                         [&] { return Raw<T>::Modify(p, change); });
+  if (knows_locks) {
+    Runtime::Get().AfterAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, change(old) != old);
+  }
   Runtime::Leave(t);
   return old;
 }
@@ -116,9 +128,14 @@ template <class T>
 bool CompareExchange(volatile T* p, T* expected, T desired, int order, int failure_order, uint64_t place) {
   Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::CompareExchange(p, *expected, desired);
+  const bool knows_locks = KnowsLocks();
+  if (knows_locks) Runtime::Get().BeforeAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, true);
   const bool done = Runtime::Get().AtomicCompareExchangeAt(
       *t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), OrderOf(failure_order), place,
       [&] { return Raw<T>::CompareExchange(p, *expected, desired); });
+  if (knows_locks) {
+    Runtime::Get().AfterAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(done ? order : failure_order), place, done);
+  }
   Runtime::Leave(t);
   return done;
 }

@@ -28,7 +28,7 @@ class ContextTree {
   void Start() {
     nodes_ = static_cast<Node*>(MapPages((uint64_t{kMaxNodes} + 1) * sizeof(Node)));
     buckets_ = static_cast<uint32_t*>(MapPages(kBuckets * sizeof(uint32_t)));
-    __atomic_store_n(&used_, 1, __ATOMIC_RELEASE);  // 0 is the root
+    __atomic_store_n(&used_, 2, __ATOMIC_RELEASE);  // 0 is the root, 1 kIgnoredContext (local.h)
   }
 
   // The node of `place` called from `caller`.

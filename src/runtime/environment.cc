@@ -11,40 +11,23 @@
 #include "runtime/abi.h"
 
 namespace redflag::rt {
+
+TextFile::TextFile(const char* path)
+    : fd_(arch::Syscall(SYS_openat, AT_FDCWD, reinterpret_cast<int64_t>(path), O_RDONLY | O_CLOEXEC, 0, 0, 0)) {}
+
+TextFile::~TextFile() {
+  if (fd_ >= 0) arch::Syscall(SYS_close, fd_, 0, 0, 0, 0, 0);
+}
+
+bool TextFile::Fill() {
+  if (fd_ < 0) return false;
+  filled_ = arch::Syscall(SYS_read, fd_, reinterpret_cast<int64_t>(buffer_), sizeof buffer_, 0, 0, 0);
+  at_ = 0;
+  if (filled_ < 0) filled_ = 0;
+  return filled_ != 0;
+}
+
 namespace {
-
-// A file of /proc, read through a buffer, character by character.
-class ProcFile {
- public:
-  explicit ProcFile(const char* path)
-      : fd_(arch::Syscall(SYS_openat, AT_FDCWD, reinterpret_cast<int64_t>(path), O_RDONLY | O_CLOEXEC, 0, 0, 0)) {}
-  ~ProcFile() {
-    if (fd_ >= 0) arch::Syscall(SYS_close, fd_, 0, 0, 0, 0, 0);
-  }
-  ProcFile(const ProcFile&) = delete;
-  ProcFile& operator=(const ProcFile&) = delete;
-
-  bool is_open() const { return fd_ >= 0; }
-  // -1 at the end.
-  int Next() {
-    if (at_ == filled_) {
-      if (fd_ < 0) return -1;
-      filled_ = arch::Syscall(SYS_read, fd_, reinterpret_cast<int64_t>(buffer_), sizeof buffer_, 0, 0, 0);
-      at_ = 0;
-      if (filled_ <= 0) {
-        filled_ = 0;
-        return -1;
-      }
-    }
-    return static_cast<unsigned char>(buffer_[at_++]);
-  }
-
- private:
-  int64_t fd_;
-  int64_t at_ = 0;
-  int64_t filled_ = 0;
-  char buffer_[4096];
-};
 
 int HexDigit(int c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -53,7 +36,7 @@ int HexDigit(int c) {
 }
 
 // A number in hexadecimal; `c` is its first character, and afterwards the one behind it.
-uint64_t ReadHex(ProcFile& file, int& c) {
+uint64_t ReadHex(TextFile& file, int& c) {
   uint64_t value = 0;
   for (int digit = HexDigit(c); digit >= 0; digit = HexDigit(c)) {
     value = value * 16 + static_cast<uint64_t>(digit);
@@ -103,7 +86,8 @@ class LoadedFiles {
       const bool is_program = at == _r_debug.r_map;
       const auto* header = reinterpret_cast<const Elf64_Ehdr*>(at->l_addr);
       if (!is_program && at->l_addr == 0) continue;
-      const auto* parts = reinterpret_cast<const Elf64_Phdr*>(is_program ? getauxval(AT_PHDR) : at->l_addr + header->e_phoff);
+      const auto* parts =
+          reinterpret_cast<const Elf64_Phdr*>(is_program ? getauxval(AT_PHDR) : at->l_addr + header->e_phoff);
       const uint64_t part_count = is_program ? getauxval(AT_PHNUM) : header->e_phnum;
       const char* path = is_program ? reinterpret_cast<const char*>(getauxval(AT_EXECFN)) : at->l_name;
       if (path == nullptr || path[0] == '\0') continue;
@@ -139,12 +123,12 @@ constinit LoadedFiles loaded_files;
 }  // namespace
 
 void ReadLoadedFiles() {
-  if (!ProcFile("/proc/self/maps").is_open()) loaded_files.Read();
+  if (!TextFile("/proc/self/maps").is_open()) loaded_files.Read();
 }
 
 // Lines: begin-end perms offset device inode path. A file's first part (offset 0) comes before its executable one.
 void ForEachMappedFile(bool (*visit)(const MappedFile& file, void* data), void* data) {
-  ProcFile maps("/proc/self/maps");
+  TextFile maps("/proc/self/maps");
   if (!maps.is_open()) return loaded_files.ForEach(visit, data);
   uint64_t image = 0;
   for (int c = maps.Next(); c >= 0; c = maps.Next()) {
@@ -177,7 +161,7 @@ void ForEachMappedFile(bool (*visit)(const MappedFile& file, void* data), void* 
 }
 
 void ForEachWritableMapping(void (*visit)(uint64_t begin, uint64_t end, void* data), void* data) {
-  ProcFile maps("/proc/self/maps");
+  TextFile maps("/proc/self/maps");
   for (int c = maps.Next(); c >= 0; c = maps.Next()) {
     const uint64_t begin = ReadHex(maps, c);
     c = maps.Next();
@@ -191,7 +175,7 @@ void ForEachWritableMapping(void (*visit)(uint64_t begin, uint64_t end, void* da
 
 // The second number of statm, in pages.
 uint64_t ResidentBytes() {
-  ProcFile statm("/proc/self/statm");
+  TextFile statm("/proc/self/statm");
   int c = statm.Next();
   while (c >= '0' && c <= '9') c = statm.Next();
   uint64_t pages = 0;
@@ -202,7 +186,7 @@ uint64_t ResidentBytes() {
 // Of the lines "Name:\tvalue", the one of TracerPid.
 bool IsTraced() {
   static constexpr char kLine[] = "\nTracerPid:\t";
-  ProcFile status("/proc/self/status");
+  TextFile status("/proc/self/status");
   size_t same = 0;
   for (int c = status.Next(); c >= 0; c = status.Next()) {
     if (kLine[same] == '\0') return c != '0';
@@ -215,7 +199,7 @@ bool IsPrivileged() { return getauxval(AT_SECURE) != 0; }
 
 bool GetEnvironment(const char* name, char* value, size_t capacity) {
   if (IsPrivileged()) return false;
-  ProcFile environment("/proc/self/environ");
+  TextFile environment("/proc/self/environ");
   if (!environment.is_open()) return FindInMemory(name, value, capacity);
   for (int c = environment.Next(); c >= 0; c = environment.Next()) {
     const char* expected = name;

@@ -8,6 +8,27 @@
 
 namespace redflag::rt {
 
+// A file, read through a buffer, character by character. One that can't be read is empty.
+class TextFile {
+ public:
+  explicit TextFile(const char* path);
+  ~TextFile();
+  TextFile(const TextFile&) = delete;
+  TextFile& operator=(const TextFile&) = delete;
+
+  bool is_open() const { return fd_ >= 0; }
+  // -1 at the end.
+  int Next() { return at_ == filled_ && !Fill() ? -1 : static_cast<unsigned char>(buffer_[at_++]); }
+
+ private:
+  bool Fill();
+
+  int64_t fd_;
+  int64_t at_ = 0;
+  int64_t filled_ = 0;
+  char buffer_[4096];
+};
+
 // A file mapped for execution.
 struct MappedFile {
   uint64_t begin, end;  // its executable part

@@ -17,7 +17,6 @@
 #include "runtime/recorder.h"
 
 namespace redflag::rt {
-namespace {
 
 // $REDFLAG_COMMAND, or bin/redflag of the tree that this library is in (lib/redflag/DETECTOR/libredflag_rt.so).
 bool FindCommand(char* path, size_t capacity) {
@@ -48,6 +47,38 @@ bool FindCommand(char* path, size_t capacity) {
       &search);
   return search.found && arch::Syscall(SYS_faccessat, AT_FDCWD, reinterpret_cast<int64_t>(path), 1 /* X_OK */) == 0;
 }
+
+QuietChild::QuietChild(bool is_first)
+    : end_signal_(is_first ? SIGCHLD : 0), child_signal_(uint64_t{1} << (SIGCHLD - 1)) {
+  arch::Syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<int64_t>(&child_signal_),
+                reinterpret_cast<int64_t>(&mask_before_), sizeof mask_before_);
+}
+
+QuietChild::~QuietChild() {
+  timespec at_once = {};
+  if (end_signal_ != 0 && has_ended_) {
+    arch::Syscall(SYS_rt_sigtimedwait, reinterpret_cast<int64_t>(&child_signal_), 0,
+                  reinterpret_cast<int64_t>(&at_once), sizeof child_signal_);
+  }
+  RestoreSignals();
+}
+
+int64_t QuietChild::Fork() { return arch::Syscall(SYS_clone, end_signal_); }
+
+void QuietChild::RestoreSignals() const {
+  arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before_), 0, sizeof mask_before_);
+}
+
+int QuietChild::Wait(int64_t child) {
+  int status = -1;
+  while (arch::Syscall(SYS_wait4, child, reinterpret_cast<int64_t>(&status), end_signal_ == 0 ? __WCLONE : 0) ==
+         -EINTR) {
+  }
+  has_ended_ = true;
+  return status;
+}
+
+namespace {
 
 // Do orphans among the descendants of this process become its children, as those of the first process of all do?
 bool AdoptsOrphans() {
@@ -117,38 +148,27 @@ bool StartHelper(int64_t ring_fd, RingHeader& ring, bool is_forked) {
     environment[variables++] = tsan_options;
   }
 
-  // As fork() does it, or debuggers take the child for a thread. The program has no children yet whose end it could miss; in the child of
-  // a fork it may have, and the helper makes no signal.
+  // The program has no children yet whose end it could miss; in the child of a fork it may have.
   const bool stays = AdoptsOrphans();
-  const int end_signal = is_forked || stays ? 0 : SIGCHLD;
-  uint64_t child_signal = uint64_t{1} << (SIGCHLD - 1);
-  uint64_t mask_before = 0;
-  arch::Syscall(SYS_rt_sigprocmask, SIG_BLOCK, reinterpret_cast<int64_t>(&child_signal),
-                reinterpret_cast<int64_t>(&mask_before), sizeof mask_before);
-  const int64_t child = arch::Syscall(SYS_clone, end_signal);
-  if (child == 0) {
-    arch::Syscall(SYS_setsid);
-    arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
-    const int64_t grandchild = arch::Syscall(SYS_clone, SIGCHLD);
-    if (grandchild == 0) {
-      arch::Syscall(SYS_execve, reinterpret_cast<int64_t>(command), reinterpret_cast<int64_t>(arguments),
-                    reinterpret_cast<int64_t>(environment));
-      ring.reader_failed = 1;
-      arch::Syscall(SYS_exit_group, 127);
+  int64_t child = 0;
+  {
+    QuietChild quiet(!is_forked && !stays);
+    child = quiet.Fork();
+    if (child == 0) {
+      arch::Syscall(SYS_setsid);
+      quiet.RestoreSignals();
+      const int64_t grandchild = arch::Syscall(SYS_clone, SIGCHLD);
+      if (grandchild == 0) {
+        arch::Syscall(SYS_execve, reinterpret_cast<int64_t>(command), reinterpret_cast<int64_t>(arguments),
+                      reinterpret_cast<int64_t>(environment));
+        ring.reader_failed = 1;
+        arch::Syscall(SYS_exit_group, 127);
+      }
+      if (stays && grandchild > 0) StayBetween(grandchild);
+      arch::Syscall(SYS_exit_group, 0);
     }
-    if (stays && grandchild > 0) StayBetween(grandchild);
-    arch::Syscall(SYS_exit_group, 0);
+    if (child > 0 && !stays) quiet.Wait(child);
   }
-  if (child > 0 && !stays) {
-    while (arch::Syscall(SYS_wait4, child, 0, end_signal == 0 ? __WCLONE : 0) == -EINTR) {
-    }
-    timespec at_once = {};
-    if (end_signal != 0) {
-      arch::Syscall(SYS_rt_sigtimedwait, reinterpret_cast<int64_t>(&child_signal), 0,
-                    reinterpret_cast<int64_t>(&at_once), sizeof child_signal);
-    }
-  }
-  arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<int64_t>(&mask_before), 0, sizeof mask_before);
   if (share_fd >= 0) arch::Syscall(SYS_close, share_fd);
   return child > 0;
 }

@@ -13,11 +13,15 @@
 
 namespace redflag::rt {
 
+// Of accesses that the user does not want to be watched: they are not recorded. No node of the tree of contexts.
+inline constexpr ContextId kIgnoredContext{1};
+
 // A call that is on the stack: where it returns to, and its node of the calling-context tree once somebody needed it.
 struct Frame {
   uint64_t pc;
-  uint64_t trail;  // stands for this call and all below: a stack that was seen before is known by it at a glance
-  ContextId node;  // kNoContext: not known yet
+  uint64_t trail;   // stands for this call and all below: a stack that was seen before is known by it at a glance
+  ContextId node;   // kNoContext: not known yet
+  bool is_ignored;  // of one whose node is known: nothing that it calls is to be watched (marked_code.h)
 };
 
 // 64 bits that tell stacks apart: that two of the 16 million that a process can have are taken for one has a probability of 2^-17.

@@ -26,8 +26,11 @@ struct HeldAt {
   ContextId chain;  // this one and those taken before it
   LockMode mode;
   uint16_t depth;
-  SyncId name{};  // the same, as sets of locks know it
+  bool is_own = false;  // of the program's own making (own_locks.h)
+  SyncId name{};        // the same, as sets of locks know it
 };
+
+inline EventFlag EventFlagOf(const HeldAt& held) { return held.is_own ? EventFlag::kOwn : EventFlag::kNone; }
 
 class LockLog {
  public:

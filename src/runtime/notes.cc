@@ -18,7 +18,7 @@ void Runtime::Record(Thread& t) {
   Retag(t);
   for (const HeldAt& held : t.locks) {
     SyncTable::Locked object(syncs_, held.address);
-    NoteSync(t, EventKind::kLock, *object, kNoContext, held.mode);
+    NoteSync(t, EventKind::kLock, *object, kNoContext, held.mode, EventFlagOf(held));
   }
 }
 
@@ -29,7 +29,8 @@ void Runtime::NoteBenign(Thread& t, uint64_t addr, uint64_t bytes, EventFlag fla
 ContextId Runtime::PrepareNote(Thread& t, uint64_t place) {
   if (place == 0) return kNoContext;
   if (t.mode.locks_to_log) LogLocks(t);
-  const ContextId context = t.ContextOf(contexts_, place);
+  ContextId context = t.ContextOf(contexts_, place);
+  if (context == kIgnoredContext) context = t.CallsAt(contexts_, place);  // more happens there than accesses
   return Recorder::Prepare(t, contexts_, context) ? context : kNoContext;
 }
 
@@ -51,7 +52,9 @@ void Runtime::MemoryNote::Add(Thread& t, EventKind kind, uint64_t addr, uint64_t
 
 void Runtime::AtomicNote::AddEvent(EventKind kind, MemoryOrder order) const {
   const auto access = kind == EventKind::kAtomicLoad ? AccessKind::kAtomicRead : AccessKind::kAtomicWrite;
-  if (thread_.Ignores(access) || !Get().is_watching()) {
+  Runtime& runtime = Get();
+  if (thread_.Ignores(access) || !runtime.is_watching() ||
+      thread_.ContextOf(runtime.contexts_, place_) == kIgnoredContext) {
     return AddIgnored(kind, order);
   }
   Event event = EventOf(thread_, kind, context_);
@@ -103,6 +106,7 @@ void Runtime::RecordRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind k
   }
   if (t.mode.locks_to_log) LogLocks(t);
   const ContextId context = t.ContextOf(contexts_, place);
+  if (context == kIgnoredContext) return;
   // What happens while nobody watches is forgotten before somebody does.
   const bool is_prepared = is_watching() && Recorder::Prepare(t, contexts_, context);
   const Lines lines(t, addr, bytes);

@@ -72,7 +72,7 @@ class Runtime {
   void AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
   // The same of `size` bytes of one granule, which the filters did not find.
   void AccessGranule(Thread& t, uint64_t addr, ByteMask bytes, AccessKind kind, uint64_t place, uint64_t size) {
-    if (Recorder::is_on()) [[unlikely]]
+    if (Recorder::is_on() || t.mode.takes_lock) [[unlikely]]
       return AccessRange(t, addr, size, kind, place);
     ContextId context = kNoContext;
     AccessCell<true>(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
@@ -87,6 +87,9 @@ class Runtime {
   void Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place);
   int Unlock(Thread& t, uint64_t lock, LockMode mode, bool all, uint64_t place);
   LockMode HeldMode(Thread& t, uint64_t lock);
+  // Around an atomic operation, if the user has named functions of locks (own_locks.cc). `changes`: does it write; did it write another value.
+  void BeforeAtomic(Thread& t, uint64_t addr, MemoryOrder order, uint64_t place, bool changes);
+  void AfterAtomic(Thread& t, uint64_t addr, MemoryOrder order, uint64_t place, bool changes);
   void ForgetSync(Thread& t, uint64_t addr);
   // flag: kNotify, of a condition variable.
   void Acquire(Thread& t, uint64_t object, EventFlag flag = EventFlag::kNone);
@@ -278,7 +281,12 @@ class Runtime {
   class AtomicNote {
    public:
     AtomicNote(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, uint64_t place)
-        : thread_(t), addr_(addr), bytes_(bytes), context_(runtime.ContextToNote(t, place)), lines_(t, addr, bytes) {}
+        : thread_(t),
+          addr_(addr),
+          bytes_(bytes),
+          place_(place),
+          context_(runtime.ContextToNote(t, place)),
+          lines_(t, addr, bytes) {}
     void Add(EventKind kind, MemoryOrder order) const {
       if (Recorder::is_on()) [[unlikely]]
         AddEvent(kind, order);
@@ -290,6 +298,7 @@ class Runtime {
     Thread& thread_;
     const uint64_t addr_;
     const uint64_t bytes_;
+    const uint64_t place_;
     const ContextId context_;
     const Lines lines_;
   };
@@ -334,6 +343,7 @@ class Runtime {
         KeepMemoryLimit(t);
       if (t.mode.locks_to_log) LogLocks(t);
       context = t.ContextOf(contexts_, place);
+      if (context == kIgnoredContext) return;
     }
     if (!kIsBoxed && RecordsInRegion(t, granule, PackedAccess(anywhere.word() | Raw(context)))) [[likely]] {
       Detector::Count(t.state, kind);
@@ -385,6 +395,12 @@ class Runtime {
   static void Label(Thread& t);  // the part of it that can be done for another thread
   void PrintStats();
   void LogLocks(Thread& t);
+  void Hold(Thread& t, const HeldAt& lock);
+  void LetGo(Thread& t, size_t index, uint64_t place);
+  // The thread does something at this place: if that is outside of the function of locks that it was in, it has the lock.
+  [[gnu::cold, gnu::noinline]] void SettleLock(Thread& t, uint64_t place);
+  void TakeLock(Thread& t);
+  uint64_t OwnLockOf(const TakenLock& taken);
   void FreeCells(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place);
   uint32_t NewBlock(Thread& t, const BlockInfo& block);
   void FreeBlock(Thread& t, uint32_t index);
@@ -401,6 +417,7 @@ class Runtime {
   SyncTable syncs_;
   Barriers barriers_;
   LockLog logs_[PackedAccess::kMaxSlots];                        // of detectors that remember no locks
+  AtomicMem::Lock own_locks_lock_;                               // of SyncObject::own_lock
   LockNames lock_names_;                                         // of the others
   SyncLog sync_logs_[kHasPlanes ? PackedAccess::kMaxSlots : 1];  // of detectors that go by order alone
   ThreadInfo* infos_ = nullptr;

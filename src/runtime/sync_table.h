@@ -23,8 +23,9 @@ struct SyncObject {
   uint32_t version = 0;  // odd while something changes; never the same again
   uint64_t address = 0;  // 0: removed
   Detector::Sync sync;
-  SyncId name{};      // of a lock, for sets of locks: never the same again
-  uint32_t next = 0;  // another one in the same granule, or another free one: its index
+  SyncId name{};          // of a lock, for sets of locks: never the same again
+  uint64_t own_lock = 0;  // the lock of the program's own making that this is a word of (own_locks.h); 0: none
+  uint32_t next = 0;      // another one in the same granule, or another free one: its index
 };
 
 class SyncTable {
@@ -145,6 +146,7 @@ class SyncTable {
       BeginChange(*object);
       __atomic_store_n(link, object->next, __ATOMIC_RELEASE);
       object->address = 0;
+      object->own_lock = 0;
       Clear(detector_, object->sync);
       object->next = free_;
       free_ = index;

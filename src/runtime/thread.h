@@ -9,6 +9,8 @@
 #include "runtime/detector.h"
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
+#include "runtime/marked_code.h"
+#include "runtime/own_locks.h"
 
 namespace redflag::rt {
 
@@ -77,14 +79,17 @@ class Thread {
     Frame* frame = local.top;
     while (frame > frames() && frame[-1].node == kNoContext) --frame;
     ContextId node = frame > frames() ? frame[-1].node : kNoContext;
-    for (; frame < local.top; ++frame) frame->node = node = Child(tree, node, frame->pc);
+    for (; frame < local.top; ++frame) {
+      frame->node = node = Child(tree, node, frame->pc);
+      frame->is_ignored = frame[-1].is_ignored || Has(MarkedCode::MarksAt(frame->pc), CodeMark::kIgnoredTree);
+    }
     return node;
   }
 
   // The node of `place` in the current function.
   ContextId CallsAt(ContextTree& tree, uint64_t place) { return Child(tree, StackNode(tree), place); }
 
-  // The same with the locks that are held now.
+  // The same with the locks that are held now. kIgnoredContext: the user does not want to hear of accesses there.
   [[gnu::always_inline]] ContextId ContextOf(ContextTree& tree, uint64_t place) {
     const ContextId remembered = RememberedContextOf(place);
     return remembered != kNoContext ? remembered : FindContext(tree, place);
@@ -132,6 +137,7 @@ class Thread {
   struct alignas(8) Mode {
     uint8_t inside = 0;             // in the runtime: signal handlers that come now are not watched
     bool locks_to_log : 1 = false;  // are those that are held now not yet in the slot's log?
+    bool takes_lock : 1 = false;    // one of the program's own making (own_locks.h)
     bool records : 1 = false;       // all that it does is written down (recorder.h)
     uint16_t ignore = 0;            // accesses are not watched
     uint16_t ignore_reads = 0;      // the same of reads
@@ -158,6 +164,7 @@ class Thread {
   [[gnu::always_inline]] static bool IsOrdinary(uint64_t mode_word, AccessKind kind) {
     return (IsWrite(kind) ? mode_word & ~(uint64_t{0xffff} << 32) : mode_word << 16) == 0;
   }
+  TakenLock taken;
   uint64_t annotated_phase = 0;               // of the barrier of the program's own making that it waits at
   int ignore_sync = 0;                        // nothing that the thread does orders anything
   int64_t until_memory_check = kMemoryCheck;  // accesses to go
@@ -176,8 +183,26 @@ class Thread {
   uint32_t spare_block_count = 0;
 
  private:
+  // By the rules about code. What begins and ends lifetimes is never ignored. All calls on the stack have nodes.
+  bool IsIgnored(uint64_t place) const {
+    if (FlagOf(place) == PlaceFlag::kAlloc || FlagOf(place) == PlaceFlag::kFree) return false;
+    if (local.top[-1].is_ignored) return true;
+    uint32_t marks = MarkedCode::MarksAt(place);
+    if (Has(marks, CodeMark::kIgnoredTree)) return true;
+    // A library does what it does for whoever called it.
+    for (const Frame* frame = local.top; Has(marks, CodeMark::kLibrary) && !Has(marks, CodeMark::kIgnored);) {
+      if (frame-- == frames()) return false;
+      marks = MarkedCode::MarksAt(frame->pc);
+    }
+    return Has(marks, CodeMark::kIgnored);
+  }
+
   [[gnu::noinline]] ContextId FindContext(ContextTree& tree, uint64_t place) {
-    ContextId node = tree.Child(StackNode(tree), place);
+    const ContextId calls = StackNode(tree);
+    if (MarkedCode::is_on() && IsIgnored(place)) {
+      return Remember(AccessKey(local.top[-1].trail, chain_key_, place), kIgnoredContext);
+    }
+    ContextId node = tree.Child(calls, place);
     if (chain_ != kNoContext) node = tree.Child(node, ContextTree::Under(chain_));
     return Remember(AccessKey(local.top[-1].trail, chain_key_, place), node);
   }

@@ -38,6 +38,7 @@ namespace redflag {
 // Is the flag one that an event of this kind can have?
 constexpr bool FlagFits(const Event& event) {
   if (event.flag == EventFlag::kNone) return true;
+  if (event.kind == EventKind::kLock || event.kind == EventKind::kUnlock) return event.flag == EventFlag::kOwn;
   if (event.kind == EventKind::kForget) return event.flag == EventFlag::kCells;
   if (event.kind == EventKind::kBenignRace) return event.flag == EventFlag::kAround;
   if (event.kind == EventKind::kSignal) return event.flag == EventFlag::kNotify || event.flag == EventFlag::kReplaces;

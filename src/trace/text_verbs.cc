@@ -22,6 +22,10 @@ constexpr Verb kVerbs[] = {
     {"unlock", Shape::kSync, EventKind::kUnlock},
     {"rdlock", Shape::kSync, EventKind::kLock, LockMode::kShared},
     {"rdunlock", Shape::kSync, EventKind::kUnlock, LockMode::kShared},
+    {"own-lock", Shape::kSync, EventKind::kLock, LockMode::kExclusive, SyncKind::kLock, EventFlag::kOwn},
+    {"own-unlock", Shape::kSync, EventKind::kUnlock, LockMode::kExclusive, SyncKind::kLock, EventFlag::kOwn},
+    {"own-rdlock", Shape::kSync, EventKind::kLock, LockMode::kShared, SyncKind::kLock, EventFlag::kOwn},
+    {"own-rdunlock", Shape::kSync, EventKind::kUnlock, LockMode::kShared, SyncKind::kLock, EventFlag::kOwn},
     {"signal", Shape::kSync, EventKind::kSignal, LockMode::kExclusive, SyncKind::kSignal},
     {"wait", Shape::kSync, EventKind::kWait, LockMode::kExclusive, SyncKind::kSignal},
     {"signal-store", Shape::kSync, EventKind::kSignal, LockMode::kExclusive, SyncKind::kSignal, EventFlag::kReplaces},
@@ -115,7 +119,7 @@ const Verb& VerbFor(const Event& event, SyncKind sync) {
   bool by_sync = kind == EventKind::kSignal || kind == EventKind::kWait;
   return *std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const Verb& verb) {
     if (verb.kind != kind || (by_mode && verb.mode != event.mode)) return false;
-    if (kind == EventKind::kForget || kind == EventKind::kBenignRace) return verb.flag == event.flag;
+    if (by_mode || kind == EventKind::kForget || kind == EventKind::kBenignRace) return verb.flag == event.flag;
     return !by_sync || (verb.flag == event.flag && (event.flag != EventFlag::kNone || verb.sync == sync));
   });
 }

@@ -85,6 +85,30 @@ class Compile(unittest.TestCase):
             for leftover in ("app", "app.o"):
                 (self.folder / leftover).unlink(missing_ok=True)
 
+    def test_ignore_list(self):
+        """What it names is not instrumented by clang; gcc instruments it and says so. In C and in C++."""
+        names = {"c": ("cc", "CC", COMPILERS, "left_out"), "cc": ("c++", "CXX", [{"gcc": "g++"}.get(c, c.replace("clang", "clang++")) for c in COMPILERS], "ns::Box::left_out")}
+        self.write("a.c", "int x;\nvoid left_out(void) { x = 1; }\nvoid kept(void) { x = 2; }\n")
+        self.write("a.cc", "int x;\nnamespace ns { struct Box { void left_out(int); void kept(int); }; }\n"
+                           "void ns::Box::left_out(int) { x = 1; }\nvoid ns::Box::kept(int) { x = 2; }\n")
+        for suffix, (command, variable, compilers, name) in names.items():
+            self.write("rules.txt", f"# reviewed\nfun:^{name}$\nfun:any*thing\nrace:other\n")
+            for compiler in compilers:
+                by_option = self.call(REDFLAG, command, "--ignorelist", "rules.txt", "-O1", "-S", "-o", "-", f"a.{suffix}", env={f"REDFLAG_{variable}": compiler})
+                by_variable = self.call(REDFLAG, command, "-O1", "-S", "-o", "-", f"a.{suffix}",
+                                        env={f"REDFLAG_{variable}": compiler, "REDFLAG_IGNORELIST": "rules.txt"})
+                self.assertEqual((by_option.returncode, by_option.stdout), (0, by_variable.stdout), compiler)
+                writes = by_option.stdout.count("__tsan_write4")
+                if compiler.startswith("clang"):
+                    self.assertEqual(writes, 1, compiler)
+                    self.assertIn("rules.txt: 'fun:any*thing' is not the name of a function", by_option.stderr)
+                else:
+                    self.assertEqual(writes, 2, compiler)
+                    self.assertIn("only clang can leave code out", by_option.stderr)
+        missing = self.call(REDFLAG, "cc", "--ignorelist", "nowhere.txt", "-c", "a.c")
+        self.assertEqual(missing.returncode, 2)
+        self.assertIn("nowhere.txt", missing.stderr)
+
     def test_questions_are_answered_by_the_compiler(self):
         for compiler in self.each():
             for question in ("--version", "-dumpmachine", "-print-search-dirs"):

@@ -17,7 +17,7 @@ import unittest
 
 REDFLAG = None
 ROOT = None
-HIDDEN = {"collect"}  # not for people: in the man page only
+HIDDEN = {"collect", "mark"}  # not for people: in the man page only
 OPTION = re.compile(r"^ +(-\w)?,?(--[\w-]+)?(?: |$)")
 
 

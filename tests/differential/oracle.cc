@@ -278,7 +278,7 @@ void HappensBefore::AddLocks(const Events& events, LockArcs locks) {
 
   // The annotation belongs to the lock that was there when it was made.
   const auto counts = [&](size_t index) {
-    if (locks == LockArcs::kAll) return true;
+    if (locks == LockArcs::kAll) return events[index].flag != EventFlag::kOwn;  // of those, atomic operations tell
     for (size_t i = index; i-- > 0;) {
       if (events[i].kind == EventKind::kPureHbMutex && same_lock(i, index)) return true;
       const bool separates = events[i].kind == EventKind::kLockCreate || events[i].kind == EventKind::kLockDestroy;

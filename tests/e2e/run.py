@@ -21,6 +21,7 @@ Comments of a program:
   // VARIABLE(name): counter+4    ... and the variable, with the offset in it if there is one
   // SEEN(name): 3 of 4 hold m    part of what else was observed, if the detector is hb; files without their folders; may be several
   // REPORTS: 20                  how many reports there are
+  // SUPPRESSED: 0                how many races a rule hid from the reports
   // REPEATED: 999                how often each race was found again, at least
   // BY(name): hybrid             of the marked ones, those that report this race; the others are silent about it
   // STD: c++20                   if not c++17 (C: c11)
@@ -73,7 +74,7 @@ CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
 BY = re.compile(r"^// BY\((\w+)\): *(.*)$")
 SEEN = re.compile(r"^// SEEN\((\w+)\): *(.*)$")
 JUDGED = re.compile(r"^// (PATTERN|RANK|VARIABLE)\((\w+)\): *(.*)$")
-DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|STATUS|REPORTS|REPEATED): *(.*)$")
+DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|STATUS|REPORTS|REPEATED|SUPPRESSED): *(.*)$")
 
 
 @dataclasses.dataclass
@@ -210,6 +211,8 @@ def compare(program, detector, status, report_path, output, records):
     wrong += compare_judgements(program, expected, reports)
     if (count := program.values("REPORTS")) and len(reports) != int(count[0]):
         wrong.append(f"{len(reports)} reports, expected {count[0]}")
+    for wanted in map(int, program.values("SUPPRESSED")):
+        wrong += [f"{summary['suppressed']} races were suppressed, expected {wanted}" for summary in summaries if summary["suppressed"] != wanted]
     repeated = {fingerprint: count for summary in summaries for fingerprint, count in summary["repeated"].items()}
     for least in map(int, program.values("REPEATED")):
         wrong += [f"{report['fingerprint']} was found again {repeated.get(report['fingerprint'], 0)} times, expected {least}"

@@ -1,0 +1,3 @@
+// For ignored_code.cc, which ignores this library.
+int by_library;
+void InLibrary() { ++by_library; }
