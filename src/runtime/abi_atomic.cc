@@ -83,62 +83,71 @@ struct Raw<Wide> {
   }
 };
 
-// Does the program make locks of atomic operations, in functions that the user has named?
-bool KnowsLocks() { return MarkedCode::HasAny(kAnyLockMark); }
-
-template <class T>
-T Load(const volatile T* p, int order, uint64_t place) {
+// Each operation is there twice: the second time for programs that make locks of them (own_locks.h).
+template <bool kMakesLocks, class T>
+[[gnu::always_inline]] inline T LoadNow(const volatile T* p, int order, uint64_t place) {
   Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::Load(p);
-  const bool knows_locks = KnowsLocks();
-  if (knows_locks) Runtime::Get().BeforeAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, false);
-  T value = Runtime::Get().AtomicLoadAt(*t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), place,
-                                        [&] { return Raw<T>::Load(p); });
-  if (knows_locks) Runtime::Get().AfterAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, false);
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  if (kMakesLocks) Runtime::Get().BeforeAtomic(*t, addr, OrderOf(order), place, false);
+  T value = Runtime::Get().AtomicLoadAt(*t, addr, sizeof(T), OrderOf(order), place, [&] { return Raw<T>::Load(p); });
+  if (kMakesLocks) Runtime::Get().AfterAtomic(*t, addr, OrderOf(order), place, false);
   Runtime::Leave(t);
   return value;
 }
 
-template <class T>
-void Store(volatile T* p, T value, int order, uint64_t place) {
+template <bool kMakesLocks, class T>
+[[gnu::always_inline]] inline void StoreNow(volatile T* p, T value, int order, uint64_t place) {
   Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::Store(p, value);
-  if (KnowsLocks()) Runtime::Get().BeforeAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, true);
-  Runtime::Get().AtomicStoreAt(*t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), place,
-                               [&] { Raw<T>::Store(p, value); });
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  if (kMakesLocks) Runtime::Get().BeforeAtomic(*t, addr, OrderOf(order), place, true);
+  Runtime::Get().AtomicStoreAt(*t, addr, sizeof(T), OrderOf(order), place, [&] { Raw<T>::Store(p, value); });
   Runtime::Leave(t);
 }
 
-template <class T, class Change>
-T Modify(volatile T* p, int order, uint64_t place, Change change) {
+template <bool kMakesLocks, class T, class Change>
+[[gnu::always_inline]] inline T ModifyNow(volatile T* p, int order, uint64_t place, Change change) {
   Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::Modify(p, change);
-  const bool knows_locks = KnowsLocks();
-  if (knows_locks) Runtime::Get().BeforeAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, true);
-  T old = Runtime::Get().AtomicModifyAt(*t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), place,
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  if (kMakesLocks) Runtime::Get().BeforeAtomic(*t, addr, OrderOf(order), place, true);
+  T old = Runtime::Get().AtomicModifyAt(*t, addr, sizeof(T), OrderOf(order), place,
                                         [&] { return Raw<T>::Modify(p, change); });
-  if (knows_locks) {
-    Runtime::Get().AfterAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, change(old) != old);
-  }
+  if (kMakesLocks) Runtime::Get().AfterAtomic(*t, addr, OrderOf(order), place, change(old) != old);
   Runtime::Leave(t);
   return old;
 }
 
-template <class T>
-bool CompareExchange(volatile T* p, T* expected, T desired, int order, int failure_order, uint64_t place) {
+template <bool kMakesLocks, class T>
+[[gnu::always_inline]] inline bool CompareExchangeNow(volatile T* p, T* expected, T desired, int order,
+                                                      int failure_order, uint64_t place) {
   Thread* t = EnterSync();
   if (t == nullptr) return Raw<T>::CompareExchange(p, *expected, desired);
-  const bool knows_locks = KnowsLocks();
-  if (knows_locks) Runtime::Get().BeforeAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(order), place, true);
-  const bool done = Runtime::Get().AtomicCompareExchangeAt(
-      *t, reinterpret_cast<uint64_t>(p), sizeof(T), OrderOf(order), OrderOf(failure_order), place,
-      [&] { return Raw<T>::CompareExchange(p, *expected, desired); });
-  if (knows_locks) {
-    Runtime::Get().AfterAtomic(*t, reinterpret_cast<uint64_t>(p), OrderOf(done ? order : failure_order), place, done);
-  }
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  if (kMakesLocks) Runtime::Get().BeforeAtomic(*t, addr, OrderOf(order), place, true);
+  const bool done =
+      Runtime::Get().AtomicCompareExchangeAt(*t, addr, sizeof(T), OrderOf(order), OrderOf(failure_order), place,
+                                             [&] { return Raw<T>::CompareExchange(p, *expected, desired); });
+  if (kMakesLocks) Runtime::Get().AfterAtomic(*t, addr, OrderOf(done ? order : failure_order), place, done);
   Runtime::Leave(t);
   return done;
 }
+
+#define REDFLAG_BOTH(Operation)                                                                               \
+  template <class... Arguments>                                                                               \
+  [[gnu::cold, gnu::noinline]] auto Operation##ForLocks(Arguments... arguments) {                             \
+    return Operation##Now<true>(arguments...);                                                                \
+  }                                                                                                           \
+  template <class... Arguments>                                                                               \
+  [[gnu::always_inline]] inline auto Operation(Arguments... arguments) {                                      \
+    return MarkedCode::has_locks() ? Operation##ForLocks(arguments...) : Operation##Now<false>(arguments...); \
+  }
+REDFLAG_BOTH(Load)
+REDFLAG_BOTH(Store)
+REDFLAG_BOTH(Modify)
+REDFLAG_BOTH(CompareExchange)
+#undef REDFLAG_BOTH
 
 }  // namespace
 }  // namespace redflag::rt

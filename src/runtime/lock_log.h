@@ -25,8 +25,8 @@ struct HeldAt {
   ContextId context;
   ContextId chain;  // this one and those taken before it
   LockMode mode;
-  uint16_t depth;
   bool is_own = false;  // of the program's own making (own_locks.h)
+  uint16_t depth;
   SyncId name{};        // the same, as sets of locks know it
 };
 

@@ -13,6 +13,7 @@
 namespace redflag::rt {
 
 constinit MarkedCodeHeader* MarkedCode::table_ = nullptr;
+constinit bool MarkedCode::has_locks_ = false;
 
 namespace {
 
@@ -133,6 +134,7 @@ void MarkedCode::Load(const Flags& flags, uint64_t place) {
   }
   if (MarkedCodeHeader* table = Make(flags.suppressions.text, table_ == nullptr); table != nullptr) {
     __atomic_store_n(&table_, table, __ATOMIC_RELEASE);
+    __atomic_store_n(&has_locks_, (table->all_marks & Raw(kAnyLockMark)) != 0, __ATOMIC_RELEASE);
   } else {
     wanted = 0;
   }

@@ -16,11 +16,8 @@ namespace redflag::rt {
 class MarkedCode {
  public:
   static bool is_on() { return __atomic_load_n(&table_, __ATOMIC_ACQUIRE) != nullptr; }
-  // Is there any code with one of these marks?
-  static bool HasAny(CodeMark marks) {
-    const MarkedCodeHeader* table = __atomic_load_n(&table_, __ATOMIC_ACQUIRE);
-    return table != nullptr && (table->all_marks & Raw(marks)) != 0;
-  }
+  // Is there code that takes locks?
+  static bool has_locks() { return __builtin_expect(__atomic_load_n(&has_locks_, __ATOMIC_RELAXED), 0) != 0; }
 
   // Of the call that returns to this place; null: nothing is said of it.
   static const MarkedRange* At(uint64_t place);
@@ -34,6 +31,7 @@ class MarkedCode {
 
  private:
   static MarkedCodeHeader* table_;
+  static bool has_locks_;
 };
 
 }  // namespace redflag::rt

@@ -6,7 +6,7 @@
 namespace redflag::rt {
 namespace {
 
-constexpr int kMostCalls = 4;     // from the function of a lock to its atomic operation
+constexpr int kMostCalls = 4;       // from the function of a lock to its atomic operation
 constexpr uint64_t kFarthest = 64;  // words of one lock are not further apart
 
 // The function of locks that a thread is in.
@@ -84,12 +84,36 @@ void Runtime::TakeLock(Thread& t) {
   for (const HeldAt& held : t.locks) {
     if (held.address == lock) return;  // how often is its own business: it is given back by one store
   }
-  Hold(t, HeldAt{.address = lock,
-                 .context = taken.context,
-                 .chain = kNoContext,
-                 .mode = Has(taken.marks, CodeMark::kForReading) ? LockMode::kShared : LockMode::kExclusive,
-                 .depth = 1,
-                 .is_own = true});
+  HoldOwn(t, HeldAt{.address = lock,
+                    .context = taken.context,
+                    .chain = kNoContext,
+                    .mode = Has(taken.marks, CodeMark::kForReading) ? LockMode::kShared : LockMode::kExclusive,
+                    .is_own = true,
+                    .depth = 1});
+}
+
+// As Lock() and Unlock() do it, but that order is left to the atomic operations by those who take it from locks.
+void Runtime::HoldOwn(Thread& t, HeldAt lock) {
+  t.SetChain(t.Child(contexts_, t.chain(), ContextTree::Held(lock.context)));
+  lock.chain = t.chain();
+  t.mode.locks_to_log = true;
+  if (Recorder::is_on()) Recorder::Prepare(t, contexts_, lock.context);
+  SyncTable::Locked object(syncs_, lock.address);
+  NoteSync(t, EventKind::kLock, *object, lock.context, lock.mode, EventFlag::kOwn);
+  lock.name = object->name;
+  t.locks.Push(lock);
+  if (kAsksForLocks) t.state.held.Acquire(lock.name, lock.mode);
+  if (Detector::kClaim != Claim::kUnordered) Changed(t, detector_.OnLock(t.state, object->sync, lock.mode));
+}
+
+void Runtime::LetGoOfOwn(Thread& t, size_t index) {
+  const HeldAt lock = t.locks[index];
+  if (kAsksForLocks) t.state.held.Release(lock.name, lock.mode);
+  RemoveLock(t, index);
+  t.mode.locks_to_log = !t.locks.empty();
+  SyncTable::Locked object(syncs_, lock.address);
+  NoteSync(t, EventKind::kUnlock, *object, kNoContext, lock.mode, EventFlag::kOwn);
+  if (Detector::kClaim != Claim::kUnordered) Changed(t, detector_.OnUnlock(t.state, object->sync, lock.mode));
 }
 
 // What gives a lock back does so before others can take it.
@@ -114,7 +138,7 @@ void Runtime::BeforeAtomic(Thread& t, uint64_t addr, MemoryOrder order, uint64_t
   if (t.locks[innermost].address != lock && (!is_new || !Releases(order))) return;
   t.taken.given_instance = code.range->instance;
   t.taken.given_level = code.level;
-  LetGo(t, innermost, place);
+  LetGoOfOwn(t, innermost);
 }
 
 void Runtime::AfterAtomic(Thread& t, uint64_t addr, MemoryOrder order, uint64_t place, bool changes) {

@@ -274,6 +274,24 @@ void Runtime::Retag(Thread& t) {
 
 // ---- Accesses ----
 
+// The log must tell the locks of every access that is recorded.
+void Runtime::LogLocks(Thread& t) {
+  const auto count = static_cast<uint32_t>(t.locks.size());
+  if (kIsBoxed) {
+    if (count != 0) lock_names_.Add(t.state.held.id(), t.locks.begin(), count);  // unlocking need not change a label
+  } else {
+    const Epoch now = Detector::LabelOf(t.state);
+    logs_[Raw(SlotOf(now)) % PackedAccess::kMaxSlots].Add(TimeOf(now), t.locks.begin(), count);
+  }
+  t.mode.locks_to_log = false;
+}
+
+bool Runtime::FindLocks(const AccessRecord& access, ContextId chain, LockLog::Entry& found) {
+  if (kIsBoxed) return lock_names_.Find(access.locks, chain, found);
+  const Epoch label{access.label};
+  return logs_[Raw(SlotOf(label))].Find(TimeOf(label), chain, found);
+}
+
 bool Runtime::TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, bool is_alone) {
   if (Watch::MayBeOn(&cell)) [[unlikely]]
     return false;
@@ -350,10 +368,15 @@ uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextI
   return addr;
 }
 
+bool Runtime::IsWatched(Thread& t, AccessKind kind, uint64_t place) {
+  if (t.mode.takes_lock) SettleLock(t, place);
+  return !t.Ignores(kind);
+}
+
 void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
-  if (t.mode.takes_lock) [[unlikely]]
-    SettleLock(t, place);
-  if (t.Ignores(kind) || bytes == 0) return;
+  if ((t.ModeWord() & Thread::UnusualModes()) != 0 && !IsWatched(t, kind, place)) [[unlikely]]
+    return;
+  if (bytes == 0) return;
   if (Recorder::is_on() && !IsAtomic(kind)) [[unlikely]]
     return RecordRange(t, addr, bytes, kind, place);
   ExamineRange(t, addr, bytes, kind, place);
@@ -391,6 +414,60 @@ void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
 }
 
 // ---- Synchronization ----
+
+void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place) {
+  if (t.mode.takes_lock) [[unlikely]]
+    SettleLock(t, place);
+  for (HeldAt& held : t.locks) {
+    if (held.address == lock && held.mode == mode) {
+      held.depth += static_cast<uint16_t>(depth);
+      return;
+    }
+  }
+  const ContextId taken_at = t.CallsAt(contexts_, place);
+  t.SetChain(t.Child(contexts_, t.chain(), ContextTree::Held(taken_at)));
+  t.locks.Push(HeldAt{
+      .address = lock, .context = taken_at, .chain = t.chain(), .mode = mode, .depth = static_cast<uint16_t>(depth)});
+  t.mode.locks_to_log = true;
+  // The same context as in the chain: by it, whoever reads the record finds the place of each lock.
+  if (Recorder::is_on()) [[unlikely]]
+    Recorder::Prepare(t, contexts_, taken_at);
+  SyncTable::Locked object(syncs_, lock);
+  NoteSync(t, EventKind::kLock, *object, taken_at, mode);
+  if (kAsksForLocks) {
+    t.locks[t.locks.size() - 1].name = object->name;
+    t.state.held.Acquire(object->name, mode);
+  }
+  Changed(t, detector_.OnLock(t.state, object->sync, mode));
+}
+
+int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all, uint64_t place) {
+  for (size_t i = t.locks.size(); i-- > 0;) {
+    HeldAt& held = t.locks[i];
+    if (held.address != lock || held.mode != mode) continue;
+    if (held.is_own) [[unlikely]] {
+      LetGoOfOwn(t, i);
+      return 1;
+    }
+    const int given_up = all ? held.depth : 1;
+    held.depth -= static_cast<uint16_t>(given_up);
+    if (held.depth != 0) return given_up;
+    if (kAsksForLocks) t.state.held.Release(held.name, mode);
+    RemoveLock(t, i);
+    SyncTable::Locked object(syncs_, lock);
+    NoteSync(t, EventKind::kUnlock, *object, kNoContext, mode);
+    HandedOn(t, detector_.OnUnlock(t.state, object->sync, mode), wire::Handover::kUnlock, lock, place);
+    return given_up;
+  }
+  return 0;
+}
+
+LockMode Runtime::HeldMode(Thread& t, uint64_t lock) {
+  for (const HeldAt& held : t.locks) {
+    if (held.address == lock) return held.mode;
+  }
+  return LockMode::kExclusive;
+}
 
 void Runtime::Acquire(Thread& t, uint64_t object, EventFlag flag) {
   SyncTable::Locked locked(syncs_, object, SyncTable::Locked::kLook);

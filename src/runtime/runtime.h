@@ -325,6 +325,7 @@ class Runtime {
   [[gnu::cold, gnu::noinline]] static void NoteTold(Thread& t);
   static void NoteEra(Thread& t);
 
+  [[gnu::cold, gnu::noinline]] bool IsWatched(Thread& t, AccessKind kind, uint64_t place);
   void ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
   void ForgetCells(uint64_t addr, uint64_t bytes);
   void ForgetPages(uint64_t addr, uint64_t bytes);
@@ -395,8 +396,18 @@ class Runtime {
   static void Label(Thread& t);  // the part of it that can be done for another thread
   void PrintStats();
   void LogLocks(Thread& t);
-  void Hold(Thread& t, const HeldAt& lock);
-  void LetGo(Thread& t, size_t index, uint64_t place);
+  // The chains of those that were taken after it are others then.
+  [[gnu::always_inline]] void RemoveLock(Thread& t, size_t index) {
+    t.locks.Remove(index);
+    for (size_t i = index; i < t.locks.size(); ++i) {
+      const ContextId rest = i == 0 ? kNoContext : t.locks[i - 1].chain;
+      t.locks[i].chain = t.Child(contexts_, rest, ContextTree::Held(t.locks[i].context));
+    }
+    t.SetChain(t.locks.empty() ? kNoContext : t.locks[t.locks.size() - 1].chain);
+  }
+  // Of one of the program's own making.
+  void HoldOwn(Thread& t, HeldAt lock);
+  [[gnu::cold, gnu::noinline]] void LetGoOfOwn(Thread& t, size_t index);
   // The thread does something at this place: if that is outside of the function of locks that it was in, it has the lock.
   [[gnu::cold, gnu::noinline]] void SettleLock(Thread& t, uint64_t place);
   void TakeLock(Thread& t);

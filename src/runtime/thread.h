@@ -160,6 +160,15 @@ class Thread {
   [[gnu::always_inline]] void SetModeWord(uint64_t word) {
     __builtin_memcpy(static_cast<void*>(&mode), &word, sizeof word);
   }
+  // Of the word: what concerns an access that has come into the runtime.
+  [[gnu::always_inline]] static uint64_t UnusualModes() {
+    Mode unusual;
+    unusual.takes_lock = true;
+    unusual.ignore = unusual.ignore_reads = unusual.ignore_writes = UINT16_MAX;
+    uint64_t word;
+    __builtin_memcpy(&word, &unusual, sizeof word);
+    return word;
+  }
   // Is there nothing but what concerns the other kind of access?
   [[gnu::always_inline]] static bool IsOrdinary(uint64_t mode_word, AccessKind kind) {
     return (IsWrite(kind) ? mode_word & ~(uint64_t{0xffff} << 32) : mode_word << 16) == 0;

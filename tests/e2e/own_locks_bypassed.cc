@@ -43,11 +43,11 @@ void Step(int number, bool locks) {
 }
 
 void* First(void*) {
-  for (int i = 0; i < 8; i += 2) Step(i, true);
+  for (int i = 0; i < 24; i += 2) Step(i, true);
   return nullptr;
 }
 void* Second(void*) {
-  for (int i = 1; i < 8; i += 2) Step(i, false);
+  for (int i = 1; i < 24; i += 2) Step(i, false);
   return nullptr;
 }
 
