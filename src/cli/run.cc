@@ -249,6 +249,7 @@ Run AddRun(CLI::App& app) {
                    "Rules for races that are not to be reported; may be given again")
       ->type_name("FILE")
       ->expected(1)
+      ->allow_extra_args(false)
       ->take_all()
       ->check(CLI::ExistingFile)
       ->check([](const std::string& path) {

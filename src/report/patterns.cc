@@ -52,6 +52,10 @@ constexpr Pattern kBitFields{
 constexpr Pattern kDoubleChecked{
     "double-checked locking", Harm::kHarmful, "the first check may see the flag before what it stands for",
     "use a static local variable, std::call_once, or an atomic flag with acquire and release"};
+constexpr Pattern kWeakLock{
+    "weak lock", Harm::kHarmful,
+    "both sides hold one lock of the program's own making, whose atomic operations order nothing",
+    "take the lock with memory_order_acquire and give it back with memory_order_release"};
 constexpr Pattern kDifferentLocks{"different locks", Harm::kHarmful, "two different locks do not exclude each other",
                                   "agree on one lock for this variable"};
 constexpr Pattern kForgottenLock{"forgotten lock", Harm::kHarmful, "the other side holds a lock, the write does not",
@@ -89,11 +93,11 @@ constexpr Pattern kUnsynchronized{"unsynchronized access", Harm::kUnclear, "neit
                                   "protect the variable with a mutex, or make it std::atomic"};
 
 constexpr std::array kPatterns = {
-    &kFreeInUse,     &kClosedInUse,    &kReferenceCount, &kVptrInDestructor, &kVptrInConstructor,  &kStackEscapes,
-    &kStackShared,   &kDestruction,    &kContainer,      &kSmartPointer,     &kWriteUnderReadLock, &kBitFields,
-    &kDoubleChecked, &kDifferentLocks, &kForgottenLock,  &kUnlockedRead,     &kFlagUpdates,        &kSafeFlag,
-    &kLazy,          &kPublication,    &kNotification,   &kStatistics,       &kLostUpdate,         &kSpecial,
-    &kCheckThenAct,  &kMixed,          &kUnsynchronized};
+    &kFreeInUse,     &kClosedInUse,  &kReferenceCount, &kVptrInDestructor, &kVptrInConstructor,  &kStackEscapes,
+    &kStackShared,   &kDestruction,  &kContainer,      &kSmartPointer,     &kWriteUnderReadLock, &kBitFields,
+    &kDoubleChecked, &kWeakLock,     &kDifferentLocks, &kForgottenLock,    &kUnlockedRead,       &kFlagUpdates,
+    &kSafeFlag,      &kLazy,         &kPublication,    &kNotification,     &kStatistics,         &kLostUpdate,
+    &kSpecial,       &kCheckThenAct, &kMixed,          &kUnsynchronized};
 
 // Variables of the C library that programs change and read at will (DataCollider's "special variables").
 constexpr std::array<std::string_view, 9> kSpecialVariables = {
@@ -268,6 +272,7 @@ class Recogniser {
     };
     if (Either(under_read_lock)) return &kWriteUnderReadLock;
     if (Either([&](const Side& one, const Side& other) { return AreBitFields(one, other); })) return BitFields();
+    if (HoldsExcluding(a_.site, b_.site)) return &kWeakLock;
     if (!a_.site.locks_known || !b_.site.locks_known || a_.holds_none() == b_.holds_none()) {
       return a_.site.locks.empty() || b_.site.locks.empty() ? nullptr : &kDifferentLocks;
     }

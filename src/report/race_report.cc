@@ -17,6 +17,18 @@ std::string LockNames(const AccessSite& site) {
   return names;
 }
 
+}  // namespace
+
+bool HoldsExcluding(const AccessSite& a, const AccessSite& b) {
+  return std::any_of(a.locks.begin(), a.locks.end(), [&](const HeldLockInfo& lock) {
+    return std::any_of(b.locks.begin(), b.locks.end(), [&](const HeldLockInfo& other) {
+      return other.name == lock.name && (other.mode == LockMode::kExclusive || lock.mode == LockMode::kExclusive);
+    });
+  });
+}
+
+namespace {
+
 bool HoldsInCommon(const AccessSite& a, const AccessSite& b) {
   return std::any_of(a.locks.begin(), a.locks.end(), [&](const HeldLockInfo& lock) {
     return std::any_of(b.locks.begin(), b.locks.end(),
@@ -31,6 +43,10 @@ std::string ExplainLocks(const AccessSite& access, const AccessSite& earlier) {
     return fmt::format("{} holds {}, {} holds no lock", earlier.thread, LockNames(earlier), access.thread);
   if (earlier.locks.empty())
     return fmt::format("{} holds {}, {} holds no lock", access.thread, LockNames(access), earlier.thread);
+  if (HoldsExcluding(access, earlier)) {
+    return fmt::format("{} holds {} and {} holds {}: the lock that they both hold excludes them and orders nothing",
+                       earlier.thread, LockNames(earlier), access.thread, LockNames(access));
+  }
   if (HoldsInCommon(access, earlier)) {
     return fmt::format("{} holds {} and {} holds {}: a lock held for reading on both sides excludes nobody",
                        earlier.thread, LockNames(earlier), access.thread, LockNames(access));

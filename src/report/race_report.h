@@ -108,6 +108,9 @@ struct RaceReport {
   std::vector<std::string> confirmed_by{};  // other detectors, and warnings of other tools
 };
 
+// Do they hold a lock that cannot be held by both at the same time?
+bool HoldsExcluding(const AccessSite& a, const AccessSite& b);
+
 // Phrases that all renderers share: "atomic write", "transactional read", "free".
 std::string Describe(const AccessSite& site);
 

@@ -85,6 +85,17 @@ class Compile(unittest.TestCase):
             for leftover in ("app", "app.o"):
                 (self.folder / leftover).unlink(missing_ok=True)
 
+    def test_rules_are_one_file_and_the_rest_is_the_program(self):
+        """The program and its arguments are not taken for more files of rules; `fun` hides what it names."""
+        self.write("library.c", LIBRARY)
+        self.write("user.c", USER)
+        self.write("rules.txt", "fun:^without$\n")
+        self.write("other.txt", "fun:^with_lock$\n")
+        self.build("gcc", "-o", "app", "user.c", "library.c")
+        for rules, status in (("rules.txt", 0), ("other.txt", 66)):
+            result = self.call(REDFLAG, "run", "--suppressions", rules, "./app", "rules.txt")
+            self.assertEqual(result.returncode, status, result.stderr)
+
     def test_ignore_list(self):
         """What it names is not instrumented by clang; gcc instruments it and says so. In C and in C++."""
         names = {"c": ("cc", "CC", COMPILERS, "left_out"), "cc": ("c++", "CXX", [{"gcc": "g++"}.get(c, c.replace("clang", "clang++")) for c in COMPILERS], "ns::Box::left_out")}

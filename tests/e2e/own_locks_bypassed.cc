@@ -4,6 +4,7 @@
 // OPTIONS: suppressions={here}/own_locks.txt
 // SEEN(bypass): hold flag_lock.flag_; not the
 // BY(relaxed): hb
+// PATTERN(relaxed): weak lock
 #include "own_locks.h"
 
 #include <pthread.h>

@@ -151,6 +151,33 @@ TEST(SuppressionsTest, APatternTiedToTheEndIgnoresParameters) {
   EXPECT_FALSE(Suppressed("race:^Put$"));
 }
 
+TEST(SuppressionsTest, FunctionsOfLocksHideNothing) {
+  for (const char* type : {"lock", "rdlock", "trylock", "tryrdlock", "unlock"}) {
+    EXPECT_FALSE(Suppressed(std::string(type) + ":Put")) << type;
+    EXPECT_FALSE(Suppressed(std::string(type) + ":*")) << type;
+  }
+}
+
+TEST(SuppressionsTest, RulesAboutCodeAreAboutOneFrameByItself) {
+  const auto matches = [](const char* rule, const Frame& frame) {
+    Suppressions suppressions;
+    EXPECT_TRUE(suppressions.Add(rule).empty());
+    return MatchesCode(suppressions.rules().front(), frame);
+  };
+  Frame frame;
+  frame.function = "ns::Box::Put(int)";
+  frame.file = "/src/box.cc";
+  frame.module = "/bin/app";
+  for (const char* rule : {"fun:^ns::Box::Put$", "function:Put", "fun_r:Put", "type:^ns::Box$", "src:box.cc$",
+                           "obj:app$", "called_from_lib:app", "lock:Put", "unlock:Put"}) {
+    EXPECT_TRUE(matches(rule, frame)) << rule;
+  }
+  for (const char* rule :
+       {"fun:box.cc", "type:^Box$", "src:Put", "obj:Put", "lock:box.cc", "race:Put", "variable:Put"}) {
+    EXPECT_FALSE(matches(rule, frame)) << rule;
+  }
+}
+
 TEST(SuppressionsTest, PatternsAreFoundAnywhereUnlessTheyAreTied) {
   EXPECT_TRUE(MatchesPattern("bc", "abcd"));
   EXPECT_TRUE(MatchesPattern("a*d", "abcd"));

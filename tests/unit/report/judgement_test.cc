@@ -119,6 +119,8 @@ TEST_F(JudgementTest, Locks) {
   AccessSite other = Write("g", 2);
   Hold(other, "n");
   EXPECT_EQ(PatternOf(locked, other), "different locks");
+  Hold(other, "m");
+  EXPECT_EQ(PatternOf(locked, other), "weak lock") << "it excludes them, and orders nothing";
   AccessSite reader = Write("f", 1);
   Hold(reader, "rw", LockMode::kShared);
   EXPECT_EQ(PatternOf(reader, reader), "write under read lock");
