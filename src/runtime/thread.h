@@ -74,16 +74,10 @@ class Thread {
   }
   ~Thread() { UnmapPages(pages_, sizeof(Pages)); }
 
-  // The node of the calls that are on the stack now. Frames below the innermost known one are unchanged since it was named.
+  // The node of the calls that are on the stack now.
   ContextId StackNode(ContextTree& tree) {
-    Frame* frame = local.top;
-    while (frame > frames() && frame[-1].node == kNoContext) --frame;
-    ContextId node = frame > frames() ? frame[-1].node : kNoContext;
-    for (; frame < local.top; ++frame) {
-      frame->node = node = Child(tree, node, frame->pc);
-      frame->is_ignored = frame[-1].is_ignored || Has(MarkedCode::MarksAt(frame->pc), CodeMark::kIgnoredTree);
-    }
-    return node;
+    const ContextId node = local.top[-1].node;
+    return node != kNoContext || local.top == frames() ? node : NameCalls(tree);
   }
 
   // The node of `place` in the current function.
@@ -192,6 +186,18 @@ class Thread {
   uint32_t spare_block_count = 0;
 
  private:
+  // Frames below the innermost known one are unchanged since it was named.
+  [[gnu::noinline]] ContextId NameCalls(ContextTree& tree) {
+    Frame* frame = local.top;
+    while (frame > frames() && frame[-1].node == kNoContext) --frame;
+    ContextId node = frame > frames() ? frame[-1].node : kNoContext;
+    for (; frame < local.top; ++frame) {
+      frame->node = node = Child(tree, node, frame->pc);
+      frame->is_ignored = frame[-1].is_ignored || Has(MarkedCode::MarksAt(frame->pc), CodeMark::kIgnoredTree);
+    }
+    return node;
+  }
+
   // By the rules about code. What begins and ends lifetimes is never ignored. All calls on the stack have nodes.
   bool IsIgnored(uint64_t place) const {
     if (FlagOf(place) == PlaceFlag::kAlloc || FlagOf(place) == PlaceFlag::kFree) return false;
