@@ -22,7 +22,7 @@ struct Options {
 
 constexpr const char* kFooter =
     R"(A FILE holds the lines of JSON of `redflag run --json FILE`, or the document of `redflag analyze --json`; `-` is standard input. Races with
-one fingerprint become one report, which says how often it was seen; the highest rank comes first. Without a form, the reports are printed
+one fingerprint in the same places of the source become one report, which says how often it was seen; the highest rank comes first. Without a form, the reports are printed
 as text; several forms may be given at once. Where a FILE is to be written, `-` is standard output. A file is there as a whole or not at all.
 
 Examples:

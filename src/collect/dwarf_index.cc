@@ -203,15 +203,21 @@ DwarfIndex::Found DwarfIndex::Find(uint64_t address) {
   return found;
 }
 
-std::vector<Dwarf_Die> DwarfIndex::ClassesAt(uint64_t address) {
+std::optional<DwarfIndex::Outermost> DwarfIndex::FunctionOf(uint64_t address) {
   const uint64_t wanted = address - bias_;
   Unit* unit = UnitAt(wanted);
-  if (unit == nullptr) return {};
+  if (unit == nullptr) return std::nullopt;
   if (!unit->walked) Walk(*unit, unit->contents, 0);
   const Function* function = FunctionAt(*unit, wanted);
-  if (function == nullptr) return {};
+  if (function == nullptr) return std::nullopt;
+  return Outermost{.die = function->die, .address = wanted, .begin = function->begin};
+}
+
+std::vector<Dwarf_Die> DwarfIndex::ClassesAt(uint64_t address) {
+  const std::optional<Outermost> function = FunctionOf(address);
+  if (!function) return {};
   std::vector<Dwarf_Die> functions = {function->die};
-  FindInlined(function->die, wanted, 0, functions);
+  FindInlined(function->die, function->address, 0, functions);
   std::vector<Dwarf_Die> classes;
   for (; !functions.empty(); functions.pop_back()) {
     Dwarf_Die declaration = DeclarationOf(functions.back());

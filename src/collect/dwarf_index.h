@@ -7,6 +7,7 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,14 @@ class DwarfIndex {
 
   // The classes of the member functions among them, in the same order.
   std::vector<Dwarf_Die> ClassesAt(uint64_t address);
+
+  // The function that it is in, as debug information has it; and the address as that has it. None: the file does not say.
+  struct Outermost {
+    Dwarf_Die die;
+    uint64_t address;
+    uint64_t begin;  // of the part of its code that it is in
+  };
+  std::optional<Outermost> FunctionOf(uint64_t address);
 
  private:
   struct Function {

@@ -13,7 +13,9 @@ namespace {
 
 constexpr int kMaxDepth = 64;  // of scopes and types within each other; more than that is no program
 
-std::optional<Dwarf_Die> TypeOf(Dwarf_Die& die) {
+}  // namespace
+
+std::optional<Dwarf_Die> DwarfVariables::TypeOf(Dwarf_Die& die) {
   Dwarf_Attribute attribute;
   Dwarf_Die type;
   if (dwarf_attr_integrate(&die, DW_AT_type, &attribute) == nullptr || dwarf_formref_die(&attribute, &type) == nullptr)
@@ -22,6 +24,13 @@ std::optional<Dwarf_Die> TypeOf(Dwarf_Die& die) {
   return dwarf_peel_type(&type, &peeled) == 0 ? peeled : type;
 }
 
+uint64_t DwarfVariables::SizeOf(Dwarf_Die& type) {
+  Dwarf_Word size = 0;
+  return dwarf_aggregate_size(&type, &size) == 0 ? size : 0;
+}
+
+namespace {
+
 // In bytes from the beginning of the structure. None: that has to be found out at run time, or it has no place.
 std::optional<uint64_t> PlaceOf(Dwarf_Die& member) {
   Dwarf_Attribute attribute;
@@ -29,11 +38,6 @@ std::optional<uint64_t> PlaceOf(Dwarf_Die& member) {
   if (dwarf_attr(&member, DW_AT_data_member_location, &attribute) == nullptr) return std::nullopt;  // a static one
   if (dwarf_formudata(&attribute, &value) != 0) return std::nullopt;
   return value;
-}
-
-uint64_t SizeOf(Dwarf_Die& type) {
-  Dwarf_Word size = 0;
-  return dwarf_aggregate_size(&type, &size) == 0 ? size : 0;
 }
 
 // How many elements each dimension has; 0: not known.
@@ -71,8 +75,8 @@ bool IsReserved(std::string_view name) { return name.starts_with("__") || name.s
 bool StepInto(Dwarf_Die& type, uint64_t& offset, std::string& path) {
   const int tag = dwarf_tag(&type);
   if (tag == DW_TAG_array_type) {
-    std::optional<Dwarf_Die> element = TypeOf(type);
-    const uint64_t size = element ? SizeOf(*element) : 0;
+    std::optional<Dwarf_Die> element = DwarfVariables::TypeOf(type);
+    const uint64_t size = element ? DwarfVariables::SizeOf(*element) : 0;
     if (size == 0) return false;
     path += IndexIn(type, offset / size);
     offset %= size;
@@ -88,8 +92,8 @@ bool StepInto(Dwarf_Die& type, uint64_t& offset, std::string& path) {
     Dwarf_Attribute bits;
     if (dwarf_attr(&member, DW_AT_bit_size, &bits) != nullptr) continue;  // others may have the same byte
     const std::optional<uint64_t> place = PlaceOf(member);
-    std::optional<Dwarf_Die> inner = TypeOf(member);
-    if (!place || !inner || offset < *place || offset - *place >= SizeOf(*inner)) continue;
+    std::optional<Dwarf_Die> inner = DwarfVariables::TypeOf(member);
+    if (!place || !inner || offset < *place || offset - *place >= DwarfVariables::SizeOf(*inner)) continue;
     const char* name = kind == DW_TAG_member ? dwarf_diename(&member) : nullptr;  // bases have the names of their types
     if (name != nullptr && IsReserved(name)) return false;
     if (name != nullptr) path.append(".").append(name);

@@ -21,6 +21,8 @@ class DwarfVariables {
   struct Field {
     std::string path;     // ".limits[3].max"; empty: it is the variable itself
     uint64_t offset = 0;  // in the field
+
+    bool operator==(const Field&) const = default;
   };
 
   // Of the variable that begins at this address, or if `is_thread_local` so far into the file's thread-local memory. None: the file
@@ -33,6 +35,10 @@ class DwarfVariables {
 
   // Of a type.
   static Field FieldIn(Dwarf_Die type, uint64_t offset);
+
+  // The type of a variable or of what it is made of, without const and other names for it; and its size, 0: not known.
+  static std::optional<Dwarf_Die> TypeOf(Dwarf_Die& die);
+  static uint64_t SizeOf(Dwarf_Die& type);
 
  private:
   using Place = std::pair<uint64_t, bool>;  // where it begins, and whether that is thread-local

@@ -8,6 +8,7 @@
 #include "report/fingerprint.h"
 #include "report/frames.h"
 #include "report/judgement.h"
+#include "report/own_code.h"
 
 namespace redflag {
 namespace {
@@ -52,6 +53,9 @@ std::string NameInReport(const RaceReport& report, uint64_t address, std::string
   for (const AccessSite& site : report.earlier) look(site);
   return otherwise;
 }
+
+// It has called what a thread starts with, in a frame that is gone: threads have no variables there that race.
+bool IsRuntime(const std::string& path) { return path.find("/libredflag_rt") != std::string::npos; }
 
 bool MayBeGlobal(const RaceMessage& race) {
   return !race.block || race.block->place == wire::Place::kUnknown || race.block->place == wire::Place::kGlobal;
@@ -153,6 +157,7 @@ void ReportBuilder::FillPlace(const RaceMessage& race, RaceReport& report) {
     }
   }
   if (race.block && race.block->place == wire::Place::kTls) NameThreadLocal(race, report);
+  if (race.block && race.block->place == wire::Place::kStack && race.block->calls) NameLocal(race, report);
   if (race.block && race.block->place == wire::Place::kHeap) NameMember(race, report);
   if (race.block && race.block->place == wire::Place::kDescriptor) NameDescriptor(race, report);
   if (!MayBeGlobal(race)) return;
@@ -180,6 +185,50 @@ void ReportBuilder::NameThreadLocal(const RaceMessage& race, RaceReport& report)
     report.block->size = variable->size;
     return;
   }
+}
+
+// Where the frame of the function ends that was called, if it has called another. On arm64, that one has stored where the frame pointer was.
+std::optional<uint64_t> ReportBuilder::FrameBelow(const RawCalls& calls, const RawCalls::Return& call) {
+  std::optional<uint64_t> end;
+  for (const RawCalls::Return& inner : calls.returns) {
+    const LoadedModule* module = modules_.FindCode(inner.value - 1);
+    if (inner.below + sizeof(uint64_t) != call.address || module == nullptr) continue;
+    const std::optional<uint64_t> found =
+        symbolizer_.FrameEnd(module->path, module->identity, inner.value - module->bias, call.address);
+    if (end && found && *end != *found) return std::nullopt;
+    if (found) end = found;
+  }
+  return end;
+}
+
+// Old words on the stack may look like calls: what is found of two of them has to be the same. If only the function is, no more is said.
+void ReportBuilder::NameLocal(const RaceMessage& race, RaceReport& report) {
+  std::optional<SymbolFile::Local> local;
+  for (const RawCalls::Return& each : race.block->calls->returns) {
+    const LoadedModule* module = modules_.FindCode(each.value - 1);
+    if (module == nullptr || IsRuntime(module->path)) continue;
+    for (const uint64_t slot : race.block->calls->slots) {
+      const DwarfFrames::Call call{
+          .address = each.address, .below = each.below, .slot = slot, .inner = FrameBelow(*race.block->calls, each)};
+      std::optional<SymbolFile::Local> found =
+          symbolizer_.Local(module->path, module->identity, each.value - module->bias, call, race.address);
+      if (!found) continue;
+      if (local && local->function != found->function) return;
+      if (local && *local != *found) found->variable.reset();
+      local = std::move(found);
+    }
+  }
+  if (!local) return;
+  report.block->function = local->function;
+  if (!local->variable) return;
+  NameVariable(*local->variable, report);
+  report.block->begin = Addr{local->begin};
+  report.block->size = local->variable->size;
+  report.block->parameter = local->is_parameter;
+  if (local->file.empty()) return;
+  Frame& declared_at = report.block->declared_at.emplace_back();
+  declared_at.file = local->file;
+  declared_at.line = local->line;
 }
 
 // What is accessed stands for it.

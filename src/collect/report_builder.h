@@ -58,6 +58,8 @@ class ReportBuilder {
   AccessSite SiteOf(const RawAccess& access);
   std::string LockName(uint64_t address);
   void FillPlace(const RaceMessage& race, RaceReport& report);
+  std::optional<uint64_t> FrameBelow(const RawCalls& calls, const RawCalls::Return& call);
+  void NameLocal(const RaceMessage& race, RaceReport& report);
   static void NameDescriptor(const RaceMessage& race, RaceReport& report);
   void NameMember(const RaceMessage& race, RaceReport& report);
   void NameThreadLocal(const RaceMessage& race, RaceReport& report);

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "collect/dwarf_locals.h"
+
 namespace redflag {
 namespace {
 
@@ -179,6 +181,43 @@ SymbolFile::Members SymbolFile::MembersAt(uint64_t code, uint64_t size, const st
     return members;
   }
   return {};
+}
+
+std::optional<SymbolFile::Local> SymbolFile::LocalAt(uint64_t return_address, const DwarfFrames::Call& call,
+                                                     uint64_t address) {
+  OpenDwarf();
+  std::optional<DwarfIndex::Outermost> function = dwarf_ ? dwarf_->FunctionOf(return_address - 1) : std::nullopt;
+  if (!function) return std::nullopt;
+  if (!frames_) frames_.emplace(module_);
+  const uint64_t bias = return_address - 1 - function->address;
+  const std::optional<StackFrame> frame = frames_->FrameOf(return_address, function->begin + bias, call);
+  if (!frame || address < frame->bottom) return std::nullopt;
+  const std::vector<Frame> functions = FramesAt(return_address - 1);
+  const std::optional<DwarfLocal> found = FindLocal(function->die, function->address, *frame, address);
+  const size_t inlined = found ? static_cast<size_t>(found->inlined) : 0;
+  if (functions.size() <= inlined) return std::nullopt;
+  Local local{.function = functions[functions.size() - 1 - inlined].function,
+              .variable = {},
+              .begin = 0,
+              .is_parameter = false,
+              .file = {},
+              .line = 0};
+  if (found) {
+    local.variable =
+        Variable{.name = found->name, .offset = address - found->begin, .size = found->size, .field = found->field};
+    local.begin = found->begin;
+    local.is_parameter = found->is_parameter;
+    local.file = found->file;
+    local.line = found->line;
+  } else if (address >= frame->cfa || !frame->is_whole) {
+    return std::nullopt;  // it may be that of another function
+  }
+  return local;
+}
+
+std::optional<uint64_t> SymbolFile::FrameEndAt(uint64_t return_address, uint64_t slot) {
+  if (!frames_) frames_.emplace(module_);
+  return frames_->EndOf(return_address, slot);
 }
 
 // The program's own variables are next to the thread pointer: on x86-64 they end there, elsewhere they begin behind two words.

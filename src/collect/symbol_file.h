@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "collect/dwarf_frames.h"
 #include "collect/dwarf_functions.h"
 #include "collect/dwarf_index.h"
 #include "collect/dwarf_variables.h"
@@ -45,6 +46,8 @@ class SymbolFile {
     uint64_t size;
     // If it is known: which part of it that is, as behind its name, and the offset in that.
     std::optional<DwarfVariables::Field> field{};
+
+    bool operator==(const Variable&) const = default;
   };
 
   // An error in words if the file is not there any more, is not what it was, or holds no code.
@@ -68,6 +71,21 @@ class SymbolFile {
   void ForEachFunction(const std::function<void(const FunctionCode&)>& visit);
   // Does the file ask for a function of this name, to be found elsewhere?
   bool Calls(std::string_view name);
+  // What is at `address` on a stack, if that is in the frame of the function that made a call that returns to `return_address`. None: it
+  // is not, or there is no telling.
+  struct Local {
+    std::string function;              // whose frame that is; of a variable, the one that has it
+    std::optional<Variable> variable;  // none: not known for certain
+    uint64_t begin = 0;                // of the variable
+    bool is_parameter = false;
+    std::string file;  // where it is declared
+    uint32_t line = 0;
+
+    bool operator==(const Local&) const = default;
+  };
+  std::optional<Local> LocalAt(uint64_t return_address, const DwarfFrames::Call& call, uint64_t address);
+  // Where on a stack the frame ends of the function that a call returns to, which returns itself to what lies at `slot`.
+  std::optional<uint64_t> FrameEndAt(uint64_t return_address, uint64_t slot);
   // Is the address in memory that the file is loaded into, code or data?
   bool Covers(uint64_t address) const;
 
@@ -86,6 +104,7 @@ class SymbolFile {
   bool dwarf_tried_ = false;
   std::optional<DwarfIndex> dwarf_;
   std::optional<DwarfVariables> variables_;
+  std::optional<DwarfFrames> frames_;
 };
 
 }  // namespace redflag

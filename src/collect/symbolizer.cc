@@ -53,6 +53,19 @@ SymbolFile::Members Symbolizer::Members(const std::string& path, const FileIdent
   return entry.file == nullptr ? SymbolFile::Members() : entry.file->MembersAt(return_address - 1, size, offsets);
 }
 
+std::optional<SymbolFile::Local> Symbolizer::Local(const std::string& path, const FileIdentity& identity,
+                                                   uint64_t return_address, const DwarfFrames::Call& call,
+                                                   uint64_t address) {
+  const Entry& entry = EntryFor(path, identity);
+  return entry.file == nullptr ? std::nullopt : entry.file->LocalAt(return_address, call, address);
+}
+
+std::optional<uint64_t> Symbolizer::FrameEnd(const std::string& path, const FileIdentity& identity,
+                                             uint64_t return_address, uint64_t slot) {
+  const Entry& entry = EntryFor(path, identity);
+  return entry.file == nullptr ? std::nullopt : entry.file->FrameEndAt(return_address, slot);
+}
+
 bool Symbolizer::Covers(const std::string& path, const FileIdentity& identity, uint64_t address) {
   const Entry& entry = EntryFor(path, identity);
   return entry.file != nullptr && entry.file->Covers(address);

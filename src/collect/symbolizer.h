@@ -37,6 +37,14 @@ class Symbolizer {
   SymbolFile::Members Members(const std::string& path, const FileIdentity& identity, uint64_t return_address,
                               uint64_t size, const std::vector<uint64_t>& offsets);
 
+  // At an address on a stack, if the function that a call returns to has its frame there (SymbolFile::LocalAt).
+  std::optional<SymbolFile::Local> Local(const std::string& path, const FileIdentity& identity, uint64_t return_address,
+                                         const DwarfFrames::Call& call, uint64_t address);
+
+  // SymbolFile::FrameEndAt.
+  std::optional<uint64_t> FrameEnd(const std::string& path, const FileIdentity& identity, uint64_t return_address,
+                                   uint64_t slot);
+
   // Is the address within what the file is loaded into?
   bool Covers(const std::string& path, const FileIdentity& identity, uint64_t address);
 

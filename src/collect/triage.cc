@@ -7,30 +7,9 @@
 #include <utility>
 
 #include "report/judgement.h"
-#include "report/own_code.h"
+#include "report/same_race.h"
 
 namespace redflag {
-namespace {
-
-std::string PlaceOf(const AccessSite& site) {
-  const Frame* frame = InnermostOwn(site.stack);
-  std::string place = fmt::format("{} {}", Describe(site), site.size);
-  if (frame == nullptr) return place;
-  if (frame->line == 0) return place + fmt::format(" {}+{:x}", frame->module, frame->offset);
-  return place + fmt::format(" {}:{}:{}", frame->file, frame->line, frame->column);
-}
-
-// Of races that are one to a reader: the fingerprint, and where in the source each side is.
-std::string PlacesOf(const RaceReport& report) {
-  std::vector<std::string> places = {PlaceOf(report.access)};
-  for (const AccessSite& site : report.earlier) places.push_back(PlaceOf(site));
-  std::sort(places.begin(), places.end());
-  return fmt::format("{} {} {}\n{}", report.fingerprint, report.offset,
-                     report.block ? static_cast<int>(report.block->place) : -1, fmt::join(places, "\n"));
-}
-
-}  // namespace
-
 std::vector<std::string> Triage::OnSuppressions(const SuppressionsMessage& message) {
   wants_usage_ |= message.wants_usage;
   return message.is_file ? suppressions_.AddFiles(message.text) : suppressions_.Add(message.text);
@@ -63,7 +42,7 @@ std::optional<RaceReport> Triage::Take(const RaceMessage& race, uint64_t count) 
   if (const SuppressionRule* special = suppressions_.MatchSpecial(report)) {
     JudgeSpecial(report, fmt::format("a rule says that races on it are expected: {}", special->text));
   }
-  const auto [placed, is_first] = by_place_.try_emplace(PlacesOf(report), groups_.size());
+  const auto [placed, is_first] = by_place_.try_emplace(SameRaceKey(report), groups_.size());
   group = placed->second;
   by_sequence_[race.sequence] = group;
   if (!is_first) {

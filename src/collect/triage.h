@@ -2,9 +2,7 @@
 // first. The others are counted. A race is taken for one that has a report if
 //
 //   it is between the same accesses by the same ways (ReportBuilder::KeyOf), on another object perhaps; this needs no names
-//   or it has the same fingerprint and its accesses are in the same places of the source, by other ways
-//
-// Races of one fingerprint in different lines are different: each is shown.
+//   or a reader would take it for that one (report/same_race.h), by other ways
 //
 // Not safe for several threads at once.
 #pragma once

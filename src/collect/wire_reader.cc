@@ -103,6 +103,21 @@ ThreadMessage TakeThread(Cursor& cursor) {
   return message;
 }
 
+RawCalls TakeCalls(Cursor& cursor) {
+  RawCalls calls;
+  const auto head = cursor.Take<wire::Calls>("calls");
+  if (head.slot_count > wire::kMaxSlots) cursor.Fail(fmt::format("{} slots of calls", head.slot_count));
+  if (head.return_count > wire::kMaxReturns) cursor.Fail(fmt::format("{} returns of calls", head.return_count));
+  for (uint32_t i = 0; i < head.slot_count && !cursor.failed(); ++i) {
+    calls.slots.push_back(cursor.Take<uint64_t>("slot of a call"));
+  }
+  for (uint32_t i = 0; i < head.return_count && !cursor.failed(); ++i) {
+    const auto found = cursor.Take<wire::Return>("return of a call");
+    calls.returns.push_back({.address = found.address, .value = found.value, .below = found.below});
+  }
+  return calls;
+}
+
 RawBlock TakeBlock(Cursor& cursor) {
   const auto head = cursor.Take<wire::Block>("block");
   if (Raw(head.place) > Raw(wire::Place::kDescriptor))
@@ -112,8 +127,10 @@ RawBlock TakeBlock(Cursor& cursor) {
                  .thread = head.thread,
                  .place = head.place,
                  .freed = cursor.TakeFlag(head.freed, "block"),
-                 .allocated_at = {}};
+                 .allocated_at = {},
+                 .calls = {}};
   if (cursor.TakeFlag(head.has_stack, "block")) block.allocated_at = cursor.TakeStack("stack of an allocation");
+  if (cursor.TakeFlag(head.has_calls, "block")) block.calls = TakeCalls(cursor);
   return block;
 }
 

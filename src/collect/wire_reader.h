@@ -100,6 +100,21 @@ struct RawAccess {
   bool operator==(const RawAccess&) const = default;
 };
 
+// Words on a stack (wire::Calls).
+struct RawCalls {
+  struct Return {
+    uint64_t address = 0;
+    uint64_t value = 0;
+    uint64_t below = 0;
+
+    bool operator==(const Return&) const = default;
+  };
+  std::vector<uint64_t> slots;
+  std::vector<Return> returns;
+
+  bool operator==(const RawCalls&) const = default;
+};
+
 struct RawBlock {
   uint64_t begin = 0;
   uint64_t bytes = 0;
@@ -107,6 +122,7 @@ struct RawBlock {
   wire::Place place{};
   bool freed = false;
   std::optional<RawStack> allocated_at;
+  std::optional<RawCalls> calls{};
 
   bool operator==(const RawBlock&) const = default;
 };

@@ -111,8 +111,18 @@ class Encoder {
                     .thread = block.thread,
                     .place = block.place,
                     .freed = block.freed,
-                    .has_stack = block.allocated_at.has_value()});
+                    .has_stack = block.allocated_at.has_value(),
+                    .has_calls = block.calls.has_value()});
     if (block.allocated_at) PutStack(*block.allocated_at);
+    if (block.calls) PutCalls(*block.calls);
+  }
+  void PutCalls(const RawCalls& calls) {
+    Put(wire::Calls{.slot_count = static_cast<uint32_t>(calls.slots.size()),
+                    .return_count = static_cast<uint32_t>(calls.returns.size())});
+    for (const uint64_t slot : calls.slots) Put(slot);
+    for (const RawCalls::Return& each : calls.returns) {
+      Put(wire::Return{.address = each.address, .value = each.value, .below = each.below});
+    }
   }
   void PutAccess(const RawAccess& access) {
     const int flags = (access.vptr ? wire::kVptr : 0) | (access.bit_field ? wire::kBitField : 0) |

@@ -23,7 +23,7 @@ enum class MessageType : uint16_t {
   kModule,       // Module, text path: a file mapped into the process, before anything refers to it
   kModuleGone,   // Module, text path: unmapped. An empty path: every module whose code is in the range
   kThread,  // Thread, text name, Stack of its creation: before anything refers to it, and again if the name changes
-  kRace,  // Race, Block?, and for each access, the completing one first: AccessHead, Stack, Lock[] with a Stack each, Known?, Weak?
+  kRace,  // Race, Block?, Calls?, and for each access, the completing one first: AccessHead, Stack, Lock[] with a Stack each, Known?, Weak?
   kCounters,      // Counters: before the end
   kNote,          // Note, text: something the user should know (a limit reached, a fallback taken)
   kEnd,           // the process ends in an orderly way
@@ -123,7 +123,23 @@ struct Block {
   uint32_t thread;  // who allocated it, or whose stack it is
   Place place;
   uint8_t freed;
-  uint16_t has_stack;  // 1: a Stack follows: where it was allocated
+  uint8_t has_stack;  // 1: a Stack follows: where it was allocated
+  uint8_t has_calls;  // 1: Calls follow: whose frame it is in
+};
+
+// What lies on a stack next to the bytes, from which the reader works out which function's frame they are in. Words at addresses of that
+// stack that are divisible by 8.
+struct Calls {
+  uint32_t slot_count;  // that many uint64_t follow: addresses that hold where a call that is on this stack returns to
+  uint32_t return_count;  // and then that many Return
+};
+inline constexpr uint32_t kMaxSlots = 8, kMaxReturns = 64;
+
+// A word below the bytes that is an address in code: it may be where a call returns to.
+struct Return {
+  uint64_t address;
+  uint64_t value;
+  uint64_t below;  // the word before it: of some calls, the caller's frame pointer
 };
 
 struct Race {

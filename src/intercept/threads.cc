@@ -88,7 +88,7 @@ Result Run(void* argument) {
   Await(&start.stage, kCreated);
   const auto routine = start.routine;
   void* const routine_argument = start.argument;
-  hooks::ThreadBegins(start.child, pthread_self());
+  hooks::ThreadBegins(start.child, pthread_self(), __builtin_dwarf_cfa());
   TellOfStack();
   EndsIn(PTHREAD_DESTRUCTOR_ITERATIONS);
   Reach(&start.stage, kBegun);  // start is gone from here on

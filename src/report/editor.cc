@@ -19,6 +19,8 @@ std::string RenderEditor(const RaceReport& raw, const SourceRoot& root) {
   for (const AccessSite& earlier : report.earlier) note(earlier.stack, "earlier " + SiteText(earlier));
   if (report.block && !report.block->allocated_at.empty())
     note(report.block->allocated_at, "the memory was allocated here");
+  if (report.block && !report.block->declared_at.empty())
+    note(report.block->declared_at, fmt::format("{} is declared here", report.variable));
   for (const ThreadInfo& thread : report.threads) {
     if (!thread.created_at.empty()) note(thread.created_at, fmt::format("thread {} was created here", thread.name));
   }

@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <map>
 
-#include "report/frames.h"
+#include "report/own_code.h"
 
 namespace redflag {
 namespace {
 
 std::string At(const std::vector<Frame>& stack) {
-  const Frame* frame = FrameThatMatters(stack);
+  const Frame* frame = InnermostOwn(stack);
   if (frame == nullptr) return "";
   if (!frame->file.empty()) return fmt::format(" at {}:{}", frame->file, frame->line);
   if (!frame->module.empty()) return fmt::format(" at {}+{:#x}", frame->module, frame->offset);

@@ -30,10 +30,10 @@ std::string NameOf(const Frame& frame) {
 
 // A function that calls itself counts once: how deep it was is chance.
 std::string ChainOf(const std::vector<Frame>& stack) {
-  const bool has_own = std::any_of(stack.begin(), stack.end(), IsUserCode);
+  const bool has_own = std::any_of(stack.begin(), stack.end(), IsOwnCode);
   std::vector<std::string> names;
   for (const Frame& frame : stack) {
-    if (has_own && !IsUserCode(frame)) continue;
+    if (has_own && !IsOwnCode(frame)) continue;
     std::string name = NameOf(frame);
     if (!names.empty() && names.back() == name) continue;
     if (names.size() == kFingerprintFrames) break;
@@ -60,6 +60,13 @@ std::string PlainVariable(std::string_view variable) {
   return plain;
 }
 
+// Locals are renamed at will, and not always known.
+std::string VariableOf(const RaceReport& report) {
+  if (report.access.descriptor) return "file descriptor";
+  if (report.block && report.block->place == RacyBlock::Place::kStack) return "";
+  return PlainVariable(report.variable);
+}
+
 std::string SideOf(const AccessSite& site) { return Describe(site) + " " + ChainOf(site.stack); }
 
 }  // namespace
@@ -68,8 +75,7 @@ std::string FingerprintText(const RaceReport& report) {
   std::vector<std::string> sides = {SideOf(report.access)};
   if (!report.earlier.empty()) sides.push_back(SideOf(report.earlier.front()));
   std::sort(sides.begin(), sides.end());
-  const std::string variable = report.access.descriptor ? "file descriptor" : PlainVariable(report.variable);
-  return fmt::format("{}\n{}", variable, fmt::join(sides, "\n"));
+  return fmt::format("{}\n{}", VariableOf(report), fmt::join(sides, "\n"));
 }
 
 std::string FingerprintOf(const RaceReport& report) {

@@ -1,6 +1,6 @@
 // The fingerprint of a race: what survives a change of the program elsewhere, another optimization level and another run. Made of
 //
-//   the variable, by name
+//   the variable, by name, if it is not a local one
 //   for each side: the kind of access, and the innermost functions of the user's own code, inlined ones too
 //
 // and of no address, line, offset, thread, or order of the two sides. docs/ranking.md says how stable it is, measured.

@@ -2,24 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
+
+#include "report/own_code.h"
 
 namespace redflag {
 namespace {
 
-template <size_t kCount>
-bool BeginsWithOneOf(std::string_view text, const std::string_view (&beginnings)[kCount]) {
-  return std::any_of(std::begin(beginnings), std::end(beginnings),
-                     [&](std::string_view beginning) { return text.starts_with(beginning); });
-}
-
-constexpr std::string_view kSystemSources[] = {"/usr/include/", "/usr/lib/", "/usr/local/include/"};
-constexpr std::string_view kSystemModules[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "[vdso]"};
-constexpr std::string_view kSystemFunctions[] = {"std::", "__gnu_cxx::", "__libc_", "_start"};
-
 std::string InFunction(const std::vector<Frame>& stack) {
-  const Frame* frame = FrameThatMatters(stack);
+  const Frame* frame = InnermostOwn(stack);
   return frame == nullptr || frame->function.empty() ? "" : fmt::format(" in {}", ShortName(frame->function));
 }
 
@@ -30,18 +21,6 @@ std::string HoldingOf(const AccessSite& site) {
 }
 
 }  // namespace
-
-bool IsOwnCode(const Frame& frame) {
-  if (BeginsWithOneOf(frame.file, kSystemSources)) return false;
-  if (BeginsWithOneOf(frame.module, kSystemModules) || BeginsWithOneOf(frame.function, kSystemFunctions)) return false;
-  return !frame.file.empty() || !frame.module.empty();
-}
-
-const Frame* FrameThatMatters(const std::vector<Frame>& stack) {
-  const auto own = std::find_if(stack.begin(), stack.end(), IsOwnCode);
-  if (own != stack.end()) return &*own;
-  return stack.empty() ? nullptr : &stack.front();
-}
 
 std::string ShortName(std::string name) {
   constexpr std::string_view kLong = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
@@ -63,7 +42,7 @@ std::string SourceRoot::NameOf(const std::string& file) const {
 }
 
 std::string PlaceOf(const std::vector<Frame>& stack, const SourceRoot& root) {
-  const Frame* frame = FrameThatMatters(stack);
+  const Frame* frame = InnermostOwn(stack);
   if (frame == nullptr) return "<unknown>";
   if (frame->file.empty()) {
     return frame->module.empty() ? fmt::format("{:#x}", frame->offset)

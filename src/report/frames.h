@@ -1,5 +1,4 @@
-// Which frames of a stack are the user's own code and which that of libraries and of the system, what files are called, and
-// an access in one phrase.
+// Frames in words: what functions and files are called, and an access in one phrase.
 #pragma once
 
 #include <string>
@@ -9,12 +8,6 @@
 #include "report/race_report.h"
 
 namespace redflag {
-
-// Not the standard library, not libc, not what runs before main.
-bool IsOwnCode(const Frame& frame);
-
-// The innermost frame of own code, or the innermost one if there is none; null: there is no frame.
-const Frame* FrameThatMatters(const std::vector<Frame>& stack);
 
 // Without what the standard library calls its strings, which says nothing to a reader.
 std::string ShortName(std::string name);
@@ -34,7 +27,7 @@ class SourceRoot {
   std::string folder_;
 };
 
-// FILE:LINE:COLUMN of the frame that matters, as far as they are known; the module where there is no source.
+// FILE:LINE:COLUMN of the innermost frame of own code, as far as they are known; the module where there is no source.
 std::string PlaceOf(const std::vector<Frame>& stack, const SourceRoot& root);
 
 // "write of 4 bytes by thread T1 in Cache::Add(int), holding no lock".

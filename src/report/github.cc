@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "report/own_code.h"
+
 namespace redflag {
 namespace {
 
@@ -43,24 +45,11 @@ std::string EscapeProperty(std::string_view text) {
   return escaped;
 }
 
-std::string_view GithubLevel(const RaceReport& report) {
-  if (!report.judgement) return "warning";
-  switch (report.judgement->rank) {
-    case Judgement::Rank::kHigh:
-      return "error";
-    case Judgement::Rank::kMedium:
-      return "warning";
-    case Judgement::Rank::kLow:
-      break;
-  }
-  return "notice";
-}
-
 }  // namespace
 
 std::string RenderGithub(const RaceReport& report, const SourceRoot& root) {
   std::string properties;
-  if (const Frame* frame = FrameThatMatters(report.access.stack); frame != nullptr && !frame->file.empty()) {
+  if (const Frame* frame = InnermostOwn(report.access.stack); frame != nullptr && !frame->file.empty()) {
     properties = fmt::format("file={},line={},", EscapeProperty(root.NameOf(frame->file)), frame->line);
     if (frame->column != 0) properties += fmt::format("col={},", frame->column);
   }
@@ -74,7 +63,7 @@ std::string RenderGithub(const RaceReport& report, const SourceRoot& root) {
   if (report.judgement && !report.judgement->pattern.empty()) message += "\npattern: " + report.judgement->pattern;
   if (report.judgement && !report.judgement->suggestion.empty())
     message += "\nsuggestion: " + report.judgement->suggestion;
-  return fmt::format("::{} {}title={}::{}\n", GithubLevel(report), properties,
+  return fmt::format("::{} {}title={}::{}\n", LevelOf(report, "notice"), properties,
                      EscapeProperty("Data race on " + DescribeTarget(report)), EscapeMessage(message));
 }
 

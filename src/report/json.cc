@@ -88,6 +88,9 @@ Json BlockJson(const RacyBlock& block) {
   if (!block.allocated_at.empty()) json["allocated_at"] = StackJson(block.allocated_at);
   if (!block.module.empty()) json["module"] = block.module;
   if (block.module_offset != 0) json["offset"] = fmt::format("{:#x}", block.module_offset);
+  if (!block.function.empty()) json["function"] = block.function;
+  if (!block.declared_at.empty()) json["declared_at"] = StackJson(block.declared_at);
+  if (block.parameter) json["parameter"] = true;
   return json;
 }
 

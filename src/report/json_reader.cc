@@ -250,6 +250,9 @@ class Reader {
     May(json, "allocated_at", block.allocated_at);
     May(json, "module", block.module);
     MayHex(json, "offset", block.module_offset);
+    May(json, "function", block.function);
+    May(json, "declared_at", block.declared_at);
+    May(json, "parameter", block.parameter);
   }
 
   void Read(const Json& json, Judgement& judgement) {

@@ -6,13 +6,14 @@
 namespace redflag {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSystemFolders = {"/usr/include/", "/usr/lib/", "/include/c++/", "/lib/gcc/",
-                                                            "/lib/llvm-"};
+constexpr std::array<std::string_view, 6> kSystemFolders = {"/usr/include/", "/usr/local/include/", "/usr/lib/",
+                                                            "/include/c++/", "/lib/gcc/",           "/lib/llvm-"};
+constexpr std::array<std::string_view, 4> kSystemModuleFolders = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
 constexpr std::array<std::string_view, 11> kSystemModules = {"libc.so",    "libc-",         "libstdc++",   "libc++",
                                                              "libpthread", "ld-linux",      "libgcc_s.so", "libm.so.",
                                                              "libtsan.so", "libredflag_rt", "[vdso"};
-constexpr std::array<std::string_view, 5> kSystemNames = {"std::", "__gnu_cxx::", "__cxxabiv1::", "operator new",
-                                                          "operator delete"};
+constexpr std::array<std::string_view, 7> kSystemNames = {
+    "std::", "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete", "__libc_", "_start"};
 
 bool IsWordLetter(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||
@@ -126,8 +127,9 @@ bool IsOfLibrary(const std::string& function) {
   const auto is_in = [&](std::string_view word) { return function.find(word) != std::string::npos; };
   if (std::none_of(kSystemNames.begin(), kSystemNames.end(), is_in)) return false;
   const std::string name = PlainName(function);
-  return std::any_of(kSystemNames.begin(), kSystemNames.end(),
-                     [&](std::string_view word) { return name.starts_with(word) || function.starts_with(word); });
+  return std::any_of(kSystemNames.begin(), kSystemNames.end(), [&](std::string_view word) {
+    return word == "_start" ? function == word : name.starts_with(word) || function.starts_with(word);
+  });
 }
 
 }  // namespace
@@ -139,11 +141,33 @@ std::string_view LastPart(std::string_view plain_name) {
   return colon == std::string_view::npos ? plain_name : plain_name.substr(colon + 1);
 }
 
-bool IsUserCode(const Frame& frame) {
+// Only what stands behind the last dot that is not in brackets is looked at: of parameters and template arguments there may be dots too.
+std::string NameInStatements(std::string_view variable) {
+  for (;;) {
+    size_t dot = std::string_view::npos;
+    int depth = 0;
+    for (size_t i = variable.size(); i-- > 0 && dot == std::string_view::npos;) {
+      const char letter = variable[i];
+      if (letter == ')' || letter == ']' || letter == '>' || letter == '}') ++depth;
+      if (letter == '(' || letter == '[' || letter == '<' || letter == '{') --depth;
+      if (letter == '.' && depth == 0) dot = i;
+    }
+    if (dot == std::string_view::npos) return std::string(LastPart(PlainName(variable)));
+    const std::string_view member = variable.substr(dot + 1);
+    const bool is_number = !member.empty() && member.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!is_number && member != "llvm") return std::string(LastPart(PlainName(member)));
+    variable = variable.substr(0, dot);
+  }
+}
+
+bool IsOwnCode(const Frame& frame) {
   if (IsOfLibrary(frame.function)) return false;
   const std::string_view module = std::string_view(frame.module).substr(frame.module.rfind('/') + 1);
   const auto is_in = [&](std::string_view prefix) { return module.starts_with(prefix); };
   if (std::any_of(kSystemModules.begin(), kSystemModules.end(), is_in)) return false;
+  // A library of the system that comes with its source may well be what somebody works on.
+  const auto is_from = [&](std::string_view folder) { return frame.file.empty() && frame.module.starts_with(folder); };
+  if (std::any_of(kSystemModuleFolders.begin(), kSystemModuleFolders.end(), is_from)) return false;
   const auto is_below = [&](std::string_view folder) { return frame.file.find(folder) != std::string::npos; };
   if (std::any_of(kSystemFolders.begin(), kSystemFolders.end(), is_below)) return false;
   return !frame.file.empty() || !module.empty();
@@ -151,7 +175,7 @@ bool IsUserCode(const Frame& frame) {
 
 const Frame* InnermostOwn(const std::vector<Frame>& stack) {
   if (stack.empty()) return nullptr;
-  const auto found = std::find_if(stack.begin(), stack.end(), IsUserCode);
+  const auto found = std::find_if(stack.begin(), stack.end(), IsOwnCode);
   return found == stack.end() ? &stack.front() : &*found;
 }
 

@@ -158,7 +158,7 @@ struct Side {
   template <class Names>
   bool IsInLibrary(const Names& names) const {
     for (const Frame& each : site.stack) {
-      if (IsUserCode(each)) return false;
+      if (IsOwnCode(each)) return false;
       std::string name = PlainName(each.function);
       for (std::string_view rest = name; !rest.empty();) {
         const size_t colon = std::min(rest.find("::"), rest.size());
@@ -198,14 +198,14 @@ class Recogniser {
  private:
   // The racy name as both statements have it; the written one first.
   std::string NameOfVariable() const {
-    std::string global(LastPart(PlainName(report_.variable)));
+    const std::string known = NameInStatements(report_.variable);
     for (const auto& [one, other] : {std::pair(&a_, &b_), std::pair(&b_, &a_)}) {
       for (const Statement::Write& write : one->statement.writes()) {
         const std::string& name = write.path.back();
         if (!write.declares && other->statement.Mentions(name)) return name;
       }
     }
-    if (!global.empty()) return global;
+    if (!known.empty()) return known;
     for (const Side* side : {&a_, &b_}) {
       for (const Statement::Write& write : side->statement.writes()) {
         if (!write.declares && side->writes()) return write.path.back();

@@ -54,6 +54,8 @@ RaceReport Printable(RaceReport report) {
     Clean(report.block->thread);
     Clean(report.block->allocated_at);
     Clean(report.block->module);
+    Clean(report.block->function);
+    Clean(report.block->declared_at);
   }
   Clean(report.command);
   Clean(report.notes);

@@ -94,6 +94,11 @@ const char* RankName(Judgement::Rank rank) {
   return "unknown";
 }
 
+std::string_view LevelOf(const RaceReport& report, std::string_view lowest) {
+  if (!report.judgement || report.judgement->rank == Judgement::Rank::kMedium) return "warning";
+  return report.judgement->rank == Judgement::Rank::kHigh ? "error" : lowest;
+}
+
 std::string DescribeTarget(const RaceReport& report) {
   if (report.variable.empty()) {
     return fmt::format("{} byte{} at {:#x}", report.size, report.size == 1 ? "" : "s", Raw(report.addr));

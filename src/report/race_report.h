@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -70,6 +71,9 @@ struct RacyBlock {
   std::vector<Frame> allocated_at;
   std::string module;  // of a global variable
   uint64_t module_offset = 0;
+  std::string function{};            // of a stack: whose frame it is in, or whose variable; empty: not known
+  std::vector<Frame> declared_at{};  // of a variable on a stack: a file and a line; may be empty
+  bool parameter = false;            // it is one of the function
 };
 
 // What is thought of a race, from what was observed of it.
@@ -116,6 +120,9 @@ std::string Describe(const AccessSite& site);
 
 // "high", "medium" or "low".
 const char* RankName(Judgement::Rank rank);
+
+// How grave it is in the words of tools that know three levels: "error", "warning", and what they call the lowest.
+std::string_view LevelOf(const RaceReport& report, std::string_view lowest);
 
 // The variable, as far as it is known, else the bytes: "counter+8", "4 bytes at 0x1000".
 std::string DescribeTarget(const RaceReport& report);

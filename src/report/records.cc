@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "report/json_reader.h"
+#include "report/same_race.h"
 
 namespace redflag {
 namespace {
@@ -167,7 +168,8 @@ void Records::AddDocument(const Json& results, const std::string& where) {
   }
 }
 
-// The last line of a process: what it found again after it had been reported.
+// The last line of a process: what it found again after it had been reported. Of several reports with one fingerprint it does not say which;
+// it is counted for the first.
 void Records::AddSummary(const Json& summary) {
   const auto repeated = summary.find("repeated");
   if (repeated == summary.end() || !repeated->is_object()) return;
@@ -184,9 +186,10 @@ void Records::Complain(const std::string& where, const std::string& what) {
 }
 
 void Records::Add(RaceReport report) {
-  if (!report.fingerprint.empty()) {
-    const auto [found, is_new] = by_fingerprint_.try_emplace(report.fingerprint, reports_.size());
+  if (std::string key = SameRaceKey(report); !key.empty()) {
+    const auto [found, is_new] = by_key_.try_emplace(std::move(key), reports_.size());
     if (!is_new) return Merge(reports_[found->second], std::move(report));
+    by_fingerprint_.try_emplace(report.fingerprint, reports_.size());
   }
   reports_.push_back(std::move(report));
 }
@@ -225,6 +228,7 @@ std::vector<RaceReport> Records::TakeRanked() {
   ranked.reserve(reports_.size());
   for (const auto& [rank, is_alone, i] : order) ranked.push_back(std::move(reports_[i]));
   reports_.clear();
+  by_key_.clear();
   by_fingerprint_.clear();
   return ranked;
 }

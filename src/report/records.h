@@ -19,13 +19,13 @@ class Records {
   // All of `in`. `name` is for complaints.
   void Read(std::istream& in, const std::string& name);
 
-  // A race that is here already, by its fingerprint, becomes a repetition of that.
+  // A race that is here already (same_race.h) becomes a repetition of that.
   void Add(RaceReport report);
 
   // Says of each race whether these warn of it too.
   void Confirm(const StaticWarnings& warnings);
 
-  // What was read: one report for each fingerprint and all that have none; the highest rank first, of one rank those that somebody else
+  // What was read: one report for each race, and all that have no fingerprint; the highest rank first, of one rank those that somebody else
   // confirms, then in the order of reading.
   std::vector<RaceReport> TakeRanked();
 
@@ -41,7 +41,8 @@ class Records {
   void Complain(const std::string& where, const std::string& what);
 
   std::vector<RaceReport> reports_;
-  std::map<std::string, size_t, std::less<>> by_fingerprint_;
+  std::map<std::string, size_t, std::less<>> by_key_;
+  std::map<std::string, size_t, std::less<>> by_fingerprint_;  // the first that has it
   std::vector<std::string> complaints_;
   uint64_t left_out_ = 0;  // complaints of the file that is being read
 };

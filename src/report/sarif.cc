@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "report/own_code.h"
+
 namespace redflag {
 namespace {
 
@@ -51,19 +53,6 @@ std::string EscapeBrackets(std::string_view text) {
 
 Json Message(std::string_view text) { return {{"text", text}}; }
 
-const char* LevelOf(const RaceReport& report) {
-  if (!report.judgement) return "warning";
-  switch (report.judgement->rank) {
-    case Judgement::Rank::kHigh:
-      return "error";
-    case Judgement::Rank::kMedium:
-      return "warning";
-    case Judgement::Rank::kLow:
-      break;
-  }
-  return "note";
-}
-
 class SarifRenderer {
  public:
   explicit SarifRenderer(const SourceRoot& root) : root_(root) {}
@@ -90,9 +79,13 @@ class SarifRenderer {
     if (report.block && !report.block->allocated_at.empty()) {
       related.push_back(Related(related.size(), report.block->allocated_at, "the memory was allocated here"));
     }
+    if (report.block && !report.block->declared_at.empty()) {
+      related.push_back(
+          Related(related.size(), report.block->declared_at, fmt::format("{} is declared here", report.variable)));
+    }
     Json result = {{"ruleId", kRule},
                    {"ruleIndex", 0},
-                   {"level", LevelOf(report)},
+                   {"level", LevelOf(report, "note")},
                    {"message", Message(message)},
                    {"locations", Json::array({LocationOf(report.access.stack)})}};
     if (!related.empty()) result["relatedLocations"] = std::move(related);
@@ -140,7 +133,7 @@ class SarifRenderer {
   }
 
   Json LocationOf(const std::vector<Frame>& stack) const {
-    const Frame* frame = FrameThatMatters(stack);
+    const Frame* frame = InnermostOwn(stack);
     return frame == nullptr ? Json::object() : Location(*frame);
   }
 

@@ -8,8 +8,8 @@
 #include <iterator>
 #include <limits>
 
-#include "report/frames.h"
 #include "report/json_reader.h"
+#include "report/own_code.h"
 
 namespace redflag {
 namespace {
@@ -147,7 +147,7 @@ void StaticWarnings::Add(std::string_view file, uint32_t line, std::string rule)
 
 void StaticWarnings::Confirm(RaceReport& report) const {
   const auto look = [&](const AccessSite& site) {
-    const Frame* frame = FrameThatMatters(site.stack);
+    const Frame* frame = InnermostOwn(site.stack);
     const auto warned = frame == nullptr ? by_line_.end() : by_line_.find(frame->line);
     if (warned == by_line_.end()) return;
     for (const Warning& warning : warned->second) {

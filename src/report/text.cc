@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "report/frames.h"
+#include "report/own_code.h"
 #include "report/printable.h"
 
 namespace redflag {
@@ -106,7 +107,7 @@ class TextRenderer {
   // With the source line of the access itself and, if that is in a library, of the code that called it.
   void AccessStack(const std::vector<Frame>& stack) {
     const std::vector<size_t> shown = Shown(stack, true);
-    const Frame* const own = FrameThatMatters(stack);
+    const Frame* const own = InnermostOwn(stack);
     for (const size_t i : shown) {
       Line("    #{} {}", i, Describe(stack[i]));
       if (sources_ == nullptr || (i != 0 && &stack[i] != own)) continue;
@@ -157,7 +158,8 @@ class TextRenderer {
         Below(block.allocated_at, "    ");
         return;
       case RacyBlock::Place::kStack:
-        Line("  the bytes are on the stack{}", block.thread.empty() ? "" : " of thread " + Paint(kName, block.thread));
+        Line("  the bytes are {}on the stack{}", Local(block, report),
+             block.thread.empty() ? "" : " of thread " + Paint(kName, block.thread));
         return;
       case RacyBlock::Place::kThreadLocal:
         Line("  the bytes are thread-local{}", block.thread.empty() ? "" : ", of thread " + Paint(kName, block.thread));
@@ -173,6 +175,19 @@ class TextRenderer {
       case RacyBlock::Place::kDescriptor:
         return;
     }
+  }
+
+  // "local variable 'total' of main (x.cc:12), ".
+  static std::string Local(const RacyBlock& block, const RaceReport& report) {
+    if (block.function.empty()) return "";
+    const std::string function = ShortName(block.function);
+    if (report.variable.empty()) return fmt::format("in the frame of {}, ", function);
+    std::string place;
+    if (!block.declared_at.empty()) {
+      place = fmt::format(" ({}:{})", block.declared_at.front().file, block.declared_at.front().line);
+    }
+    return fmt::format("{} '{}' of {}{}, ", block.parameter ? "parameter" : "local variable", report.variable, function,
+                       place);
   }
 
   void Thread(const ThreadInfo& thread) {

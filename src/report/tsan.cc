@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/frames.h"
+#include "report/own_code.h"
 #include "report/printable.h"
 
 namespace redflag {
@@ -148,7 +148,7 @@ class TsanRenderer {
   }
 
   void Summary() {
-    const Frame* frame = FrameThatMatters(report_.access.stack);
+    const Frame* frame = InnermostOwn(report_.access.stack);
     if (frame == nullptr) return Line("SUMMARY: ThreadSanitizer: {}", Kind());
     const std::string place = !frame->file.empty() || frame->module.empty()
                                   ? Place(*frame)

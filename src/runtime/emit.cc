@@ -1,49 +1,36 @@
 #include "runtime/emit.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <linux/memfd.h>
-#include <signal.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
-
 #include "base/arch.h"
 #include "base/hash_map.h"
-#include "events/ring.h"
 #include "events/wire.h"
 #include "intercept/file_objects.h"
 #include "runtime/abi.h"
 #include "runtime/brief.h"
 #include "runtime/environment.h"
 #include "runtime/external_tags.h"
-#include "runtime/helper.h"
 #include "runtime/message.h"
 #include "runtime/owner.h"
+#include "runtime/ring_writer.h"
 #include "runtime/runtime.h"
-#include "runtime/shared_memory.h"
+#include "runtime/stack_calls.h"
 #include "runtime/told_races.h"
 #include "runtime/watch.h"
 
 namespace redflag::rt {
 namespace {
 
-constexpr uint64_t kRingBytes = uint64_t{1} << 20;
 constexpr int64_t kStatusBytes = 24;
 
 // No matter which of them comes first.
 uint64_t KeyOfPair(uint64_t a, uint64_t b) { return HashKey(HashKey(a) + HashKey(b)) ^ (HashKey(a) * HashKey(b)); }
 
 int64_t Pid() { return arch::Syscall(SYS_getpid); }
-
-void SleepMillisecond() {
-  timespec wait = {.tv_sec = 0, .tv_nsec = 1'000'000};
-  arch::Syscall(SYS_nanosleep, reinterpret_cast<int64_t>(&wait), 0);
-}
 
 // Where there is no /proc: the number behind the last slash is of a descriptor that was handed on, if that is what it should be.
 int64_t HandedOn(const char* path) {
@@ -61,6 +48,8 @@ struct Whereabouts {
         is_on_heap(descriptor < 0 && runtime.FindBlock(first, block)),
         is_owned(descriptor < 0 && !is_on_heap && FindOwner(runtime, first, owned)) {}
 
+  bool is_on_stack() const { return is_owned && owned.place == wire::Place::kStack; }
+
   BlockInfo block = {};
   OwnedMemory owned;
   uint64_t first;  // of the bytes
@@ -69,7 +58,7 @@ struct Whereabouts {
   bool is_owned;
 };
 
-// The writer's end of the ring. One for the process; under `lock` where it says so.
+// What there is to tell, as messages. One for the process.
 class Emitter {
  public:
   void Start(const Flags& flags);
@@ -86,7 +75,7 @@ class Emitter {
   void NoteInstrumented() {
     if (status_ != nullptr) __atomic_store_n(&status_->instrumented, 1, __ATOMIC_RELAXED);
   }
-  uint64_t suppressed() const { return ring_ == nullptr ? 0 : __atomic_load_n(&ring_->suppressed, __ATOMIC_RELAXED); }
+  uint64_t suppressed() const { return ring_.suppressed(); }
   void Tag(uint32_t number, const char* object_type, const char* header);
   void Note(uint32_t severity, const char* text);
   void Modules();
@@ -95,17 +84,16 @@ class Emitter {
   void ModulesGone(uint64_t begin, uint64_t bytes);
 
  private:
-  bool OpenRing();
-  bool AwaitReader(const Flags& flags) const;
   void StartIfDeferred() {
     if (deferred_ != nullptr) StartDeferred();
   }
   [[gnu::cold, gnu::noinline]] void StartDeferred();
   void PutTag(uint32_t number, const char* object_type, const char* header);
-  void Put(Message& message);
+  void Put(Message& message) { ring_.Put(message); }
   void PutModules();
   void PutSuppressions(const Flags& flags);
   void PutThread(Runtime& runtime, Tid tid);
+  void AddCalls();
   void AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const Whereabouts& where);
   void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
                  uint64_t addr, uint64_t bytes, bool is_reporting);
@@ -127,9 +115,7 @@ class Emitter {
 
   AtomicMem::Lock lock_;
   RunStatus* status_ = nullptr;
-  RingHeader* ring_ = nullptr;
-  int64_t fd_ = -1;
-  bool has_helper_ = false;
+  RingWriter ring_;
   const Flags* deferred_ = nullptr;  // in the child of a fork: nobody has needed a helper yet
   uint64_t sequence_ = 0;
   ToldRaces told_;
@@ -142,23 +128,13 @@ class Emitter {
   static constexpr Most kMost[] = {{wire::kMaxFrames, 64}, {128, 16}, {32, 8}};
   Most most_ = kMost[0];
   LockLog::Entry entry_;  // the locks of an earlier access
+  StackCalls calls_;      // next to the bytes, if they are on a stack
+  bool has_calls_ = false;
 };
 
 constinit Emitter emitter;
 
-// ---- The ring and its reader ----
-
-bool Emitter::OpenRing() {
-  const auto size = static_cast<int64_t>(kRingDataOffset + kRingBytes);
-  fd_ = NewSharedMemory("redflag", size);
-  if (fd_ < 0) return false;
-  const int64_t mapped = arch::Syscall(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0);
-  if (mapped < 0 && mapped >= -4095) return false;
-  ring_ = reinterpret_cast<RingHeader*>(mapped);
-  ring_->capacity = kRingBytes;
-  __atomic_store_n(&ring_->magic, RingHeader::kMagic, __ATOMIC_RELEASE);
-  return true;
-}
+// ---- The beginning and the end ----
 
 void Emitter::OpenStatus() {
   static char path[128];
@@ -173,10 +149,10 @@ void Emitter::OpenStatus() {
 
 void Emitter::Start(const Flags& flags) {
   OpenStatus();
-  has_helper_ = OpenRing() && StartHelper(fd_, *ring_, deferred_ != nullptr);
-  if (fd_ >= 0) arch::Syscall(SYS_close, fd_);
-  if (!has_helper_ && flags.verbosity > 0) Complain("Redflag: no helper process: reports will be brief");
-  if (!has_helper_) return;
+  if (!ring_.Open(deferred_ != nullptr)) {
+    if (flags.verbosity > 0) Complain("Redflag: no helper process: reports will be brief");
+    return;
+  }
   message_.Begin(wire::MessageType::kProcess);
   timespec now = {};
   arch::Syscall(SYS_clock_gettime, CLOCK_REALTIME, reinterpret_cast<int64_t>(&now));
@@ -196,14 +172,10 @@ void Emitter::Start(const Flags& flags) {
 // The ring that was there is the parent's, and what was told through it was told of the parent. Most children of a fork do nothing but
 // exec: a helper is started for those that have something to tell.
 void Emitter::Restart(const Flags& flags, bool at_once) {
-  if (ring_ != nullptr) {
-    arch::Syscall(SYS_munmap, reinterpret_cast<int64_t>(ring_), static_cast<int64_t>(kRingDataOffset + kRingBytes));
-  }
+  ring_.Leave();
   if (status_ != nullptr) arch::Syscall(SYS_munmap, reinterpret_cast<int64_t>(status_), sizeof(RunStatus));
   lock_ = {};
   status_ = nullptr;
-  ring_ = nullptr;
-  has_helper_ = false;
   deferred_ = &flags;
   if (sequence_ != 0 || !told_.IsEmpty() || at_once) {
     for (uint8_t& told : told_threads_) told = 0;
@@ -216,7 +188,7 @@ void Emitter::Restart(const Flags& flags, bool at_once) {
 void Emitter::StartDeferred() {
   Start(*deferred_);
   deferred_ = nullptr;
-  if (!has_helper_) return;
+  if (!ring_.has_reader()) return;
   for (uint32_t tag = 1; ObjectTypeOf(tag) != nullptr; ++tag) PutTag(tag, ObjectTypeOf(tag), HeaderOf(tag));
 }
 
@@ -247,7 +219,7 @@ void Emitter::PutSuppressions(const Flags& flags) {
 }
 
 void Emitter::Tag(uint32_t number, const char* object_type, const char* header) {
-  if (!has_helper_) return;
+  if (!ring_.has_reader()) return;
   ScopedLock guard(lock_);
   PutTag(number, object_type, header);
 }
@@ -263,7 +235,7 @@ void Emitter::PutTag(uint32_t number, const char* object_type, const char* heade
 void Emitter::Note(uint32_t severity, const char* text) {
   ScopedLock guard(lock_);
   StartIfDeferred();
-  if (!has_helper_) return Complain("Redflag: ", text);
+  if (!ring_.has_reader()) return Complain("Redflag: ", text);
   message_.Begin(wire::MessageType::kNote);
   message_.Add(wire::Note{.severity = severity, .reserved = 0});
   message_.AddText(text);
@@ -271,55 +243,26 @@ void Emitter::Note(uint32_t severity, const char* text) {
 }
 
 void Emitter::Stop(const Flags& flags) {
-  if (!has_helper_) return;
+  if (!ring_.has_reader()) return;
   {
     ScopedLock guard(lock_);
     message_.Begin(wire::MessageType::kEnd);
     Put(message_);
-    __atomic_store_n(&ring_->writer_done, 1, __ATOMIC_RELEASE);
-    __atomic_fetch_add(&ring_->wake, 1, __ATOMIC_RELEASE);
-    arch::Syscall(SYS_futex, reinterpret_cast<int64_t>(&ring_->wake), FUTEX_WAKE, 1);
+    ring_.End();
   }
-  if (sequence_ == 0 || !AwaitReader(flags)) return;
+  if (sequence_ == 0 || !ring_.Await(flags.flush_timeout_ms)) return;
   if (status_ != nullptr) __atomic_fetch_sub(&status_->reports, suppressed(), __ATOMIC_RELEASE);
 }
 
 // "no": there is nobody who writes it. Patience has its limits.
 bool Emitter::Flush(const Flags& flags) {
-  if (!has_helper_) return false;
+  if (!ring_.has_reader()) return false;
   {
     ScopedLock guard(lock_);
     message_.Begin(wire::MessageType::kFlush);
     Put(message_);
   }
-  return AwaitReader(flags);
-}
-
-bool Emitter::AwaitReader(const Flags& flags) const {
-  for (int i = 0; i < flags.flush_timeout_ms; ++i) {
-    if (__atomic_load_n(&ring_->reader_failed, __ATOMIC_ACQUIRE) != 0) return false;
-    if (__atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED)) break;
-    SleepMillisecond();
-  }
-  return true;
-}
-
-// If there is no room, waits a while for the reader; then the message is dropped and counted.
-void Emitter::Put(Message& message) {
-  const uint64_t bytes = message.Finish();
-  const uint64_t head = ring_->head;
-  for (int i = 0; head + bytes - __atomic_load_n(&ring_->tail, __ATOMIC_ACQUIRE) > ring_->capacity; ++i) {
-    if (i == 2000 || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
-      __atomic_fetch_add(&ring_->dropped, 1, __ATOMIC_RELAXED);
-      return;
-    }
-    SleepMillisecond();
-  }
-  char* data = reinterpret_cast<char*>(ring_) + kRingDataOffset;
-  for (uint64_t i = 0; i < bytes; ++i) data[(head + i) & (ring_->capacity - 1)] = message.bytes()[i];
-  __atomic_store_n(&ring_->head, head + bytes, __ATOMIC_RELEASE);
-  __atomic_fetch_add(&ring_->wake, 1, __ATOMIC_RELEASE);
-  arch::Syscall(SYS_futex, reinterpret_cast<int64_t>(&ring_->wake), FUTEX_WAKE, 1);
+  return ring_.Await(flags.flush_timeout_ms);
 }
 
 // ---- Messages ----
@@ -339,27 +282,27 @@ void Emitter::PutModules() {
 }
 
 void Emitter::Modules() {
-  if (!has_helper_ && deferred_ == nullptr) return;
+  if (!ring_.has_reader() && deferred_ == nullptr) return;
   ScopedLock guard(lock_);
   StartIfDeferred();
-  if (!has_helper_) return;
+  if (!ring_.has_reader()) return;
   PutModules();
 }
 
 void Emitter::ThreadChanged(Runtime& runtime, Tid tid) {
-  if (!has_helper_) return;
+  if (!ring_.has_reader()) return;
   ScopedLock guard(lock_);
   if (Raw(tid) < sizeof told_threads_) told_threads_[Raw(tid)] = 0;
   PutThread(runtime, tid);
 }
 
 void Emitter::Counters(Runtime& runtime) {
-  if (!has_helper_) return;
+  if (!ring_.has_reader()) return;
   ScopedLock guard(lock_);
   message_.Begin(wire::MessageType::kCounters);
   message_.Add(wire::Counters{.races = runtime.races(),
                               .duplicates = told_.repeats(),
-                              .dropped_messages = __atomic_load_n(&ring_->dropped, __ATOMIC_RELAXED),
+                              .dropped_messages = ring_.dropped(),
                               .contexts = runtime.contexts().size(),
                               .contexts_lost = runtime.contexts().lost(),
                               .threads = runtime.thread_count(),
@@ -378,7 +321,7 @@ void Emitter::PutRepeats() {
 }
 
 void Emitter::ModulesGone(uint64_t begin, uint64_t bytes) {
-  if (!has_helper_) return;
+  if (!ring_.has_reader()) return;
   ScopedLock guard(lock_);
   message_.Begin(wire::MessageType::kModuleGone);
   message_.Add(wire::Module{.begin = begin, .end = begin + bytes, .bias = begin});
@@ -510,6 +453,12 @@ bool Emitter::IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked,
   return true;
 }
 
+void Emitter::AddCalls() {
+  message_.Add(wire::Calls{.slot_count = calls_.slot_count, .return_count = calls_.return_count});
+  for (uint32_t i = 0; i < calls_.slot_count; ++i) message_.Add(calls_.slots[i]);
+  for (uint32_t i = 0; i < calls_.return_count; ++i) message_.Add(calls_.returns[i]);
+}
+
 void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const Whereabouts& where) {
   const RaceRecord& record = t.record;
   message_.Begin(wire::MessageType::kRace);
@@ -525,7 +474,8 @@ void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes
                              .thread = Raw(where.block.thread),
                              .place = wire::Place::kHeap,
                              .freed = 0,
-                             .has_stack = 1});
+                             .has_stack = 1,
+                             .has_calls = 0});
     AddStack(runtime, where.block.context);
   } else if (where.descriptor >= 0) {
     message_.Add(wire::Block{.begin = static_cast<uint64_t>(where.descriptor),
@@ -533,14 +483,17 @@ void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes
                              .thread = wire::kNoThread,
                              .place = wire::Place::kDescriptor,
                              .freed = 0,
-                             .has_stack = 0});
+                             .has_stack = 0,
+                             .has_calls = 0});
   } else if (where.is_owned) {
     message_.Add(wire::Block{.begin = where.owned.place == wire::Place::kTls ? where.owned.thread_pointer : 0,
                              .bytes = 0,
                              .thread = Raw(where.owned.thread),
                              .place = where.owned.place,
                              .freed = 0,
-                             .has_stack = 0});
+                             .has_stack = 0,
+                             .has_calls = has_calls_ ? uint8_t{1} : uint8_t{0}});
+    if (has_calls_) AddCalls();
   }
   AddAccess(runtime, t, record, record.access, addr, bytes, true);
   for (uint32_t i = 0; i < record.earlier_count; ++i) {
@@ -564,7 +517,7 @@ uint64_t Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
   StartIfDeferred();
   ++sequence_;
   if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
-  if (!has_helper_ || __atomic_load_n(&ring_->reader_failed, __ATOMIC_RELAXED) != 0) {
+  if (!ring_.has_reader() || ring_.reader_failed()) {
     PrintBriefly(runtime.contexts(), record, addr);
     return sequence_;
   }
@@ -573,7 +526,8 @@ uint64_t Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
   for (uint32_t i = 0; i < record.earlier_count; ++i) PutThread(runtime, record.earlier[i].thread);
 
   const Whereabouts where(runtime, record);
-  is_on_stack = where.is_owned && where.owned.place == wire::Place::kStack;
+  is_on_stack = where.is_on_stack();
+  has_calls_ = is_on_stack && FindCalls(where.owned, where.first, calls_);
   if (where.is_on_heap) PutThread(runtime, where.block.thread);
   if (where.is_owned) PutThread(runtime, where.owned.thread);
   for (const Most& most : kMost) {
@@ -587,7 +541,7 @@ uint64_t Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
 }
 
 void Emitter::Seen(Runtime& runtime, const Watched& watched) {
-  if (!has_helper_) return;
+  if (!ring_.has_reader()) return;
   ScopedLock guard(lock_);
   PutModules();
   for (uint32_t i = 0; i < watched.count; ++i) PutThread(runtime, watched.seen[i].thread);

@@ -276,11 +276,12 @@ void ThreadNotCreated(Child* child) {
   Runtime::Get().arena().Free(child, sizeof(Child));
 }
 
-void ThreadBegins(Child* child, uintptr_t handle) {
+void ThreadBegins(Child* child, uintptr_t handle, const void* stack) {
   if (child == nullptr) return;
   const rt::Gate::Passage passage;
   __atomic_store_n(&child->handle, handle, __ATOMIC_RELEASE);
   Runtime::Get().Begin(child->thread);
+  Runtime::Get().InfoOf(child->thread->state.tid).frame = reinterpret_cast<uint64_t>(stack);
 }
 
 void ThreadEnds() {

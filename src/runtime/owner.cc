@@ -49,7 +49,10 @@ bool FindOwner(Runtime& runtime, uint64_t addr, OwnedMemory& found) {
     if (is_live || !is_found) {
       found = {.place = is_on_stack ? wire::Place::kStack : wire::Place::kTls,
                .thread = Tid{i},
-               .thread_pointer = info.thread_pointer};
+               .thread_pointer = info.thread_pointer,
+               .begin = mapping.begin,
+               .end = mapping.end,
+               .is_live = is_live};
     }
     is_found = true;
     if (is_live) break;

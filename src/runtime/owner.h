@@ -15,6 +15,8 @@ struct OwnedMemory {
   wire::Place place = wire::Place::kUnknown;  // kStack or kTls
   Tid thread{};
   uint64_t thread_pointer = 0;
+  uint64_t begin = 0, end = 0;  // of the mapping that it is in
+  bool is_live = false;         // the thread has not ended
 };
 
 // "no": it is nobody's. Reads what the system says of the process: for reports only.

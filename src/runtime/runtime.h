@@ -34,7 +34,7 @@ struct ThreadInfo {
   ContextId created_at = kNoContext;
   uint32_t os_id = 0;
   uint32_t flags = 0;  // wire::kFinished, wire::kDetached
-  uint64_t frame = 0;  // an address on its stack, near the beginning; 0: it has not begun
+  uint64_t frame = 0;  // an address on its stack, where its frames begin; 0: it has not begun
   uint64_t thread_pointer = 0;
   char name[16] = {};
 };

@@ -19,6 +19,8 @@ Comments of a program:
   // PATTERN(name): lost update   what the report says of this race: its pattern, ...
   // RANK(name): high             ... its rank, if the detector is hb ...
   // VARIABLE(name): counter+4    ... and the variable, with the offset in it if there is one
+  // LOCAL(name): Share           on the line that declares a variable on a stack: the function that the report says has it, and that line
+  // UNNAMED(name): clang++ O2    with this compiler and level the report names no variable: at most the function
   // SEEN(name): 3 of 4 hold m    part of what else was observed, if the detector is hb; files without their folders; may be several
   // REPORTS: 20                  how many reports there are
   // SUPPRESSED: 0                how many races a rule hid from the reports
@@ -74,6 +76,8 @@ CHAIN = re.compile(r"\bCHAIN\((\w+)\): *([\w~*]+(?: *< *[\w~*]+)*)")
 BY = re.compile(r"^// BY\((\w+)\): *(.*)$")
 SEEN = re.compile(r"^// SEEN\((\w+)\): *(.*)$")
 JUDGED = re.compile(r"^// (PATTERN|RANK|VARIABLE)\((\w+)\): *(.*)$")
+LOCAL = re.compile(r"\bLOCAL\((\w+)\): *(\w+)")
+UNNAMED = re.compile(r"^// UNNAMED\((\w+)\): *(.*)$")
 DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|STATUS|REPORTS|REPEATED|SUPPRESSED): *(.*)$")
 
 
@@ -86,6 +90,8 @@ class Program:
     chains: dict = dataclasses.field(default_factory=dict)  # (race, "file:line") -> [(function, ...)]
     reporters: dict = dataclasses.field(default_factory=dict)  # race -> [detector], if not all
     judged: dict = dataclasses.field(default_factory=dict)  # race -> {"PATTERN": ..., "RANK": ..., "VARIABLE": ...}
+    locals: dict = dataclasses.field(default_factory=dict)  # race -> (function, "file:line")
+    unnamed: list = dataclasses.field(default_factory=list)  # (race, [word])
     seen: list = dataclasses.field(default_factory=list)  # (race, text)
     directives: dict = dataclasses.field(default_factory=dict)
     mistakes: list = dataclasses.field(default_factory=list)
@@ -131,11 +137,15 @@ def read_marks(program, path):
                 program.judged.setdefault(match[2], {})[match[1]] = match[3]
             if match := SEEN.match(line):
                 program.seen.append(match.groups())
+            if match := UNNAMED.match(line):
+                program.unnamed.append((match[1], match[2].split()))
             if match := BY.match(line):
                 program.reporters[match[1]] = match[2].split()
             if comment.strip() == "NORACE":
                 program.silent = True
             continue
+        for race, function in LOCAL.findall(comment):
+            program.locals[race] = (function, place)
         for race in MARK.findall(comment):
             program.marks.setdefault(race, []).append(place)
             program.chains[race, place] = waiting.pop(race, [])
@@ -153,6 +163,8 @@ def read_program(path):
         if len(places) > 2:
             program.mistakes.append(f"RACE({race}) is on {len(places)} lines: name each pair")
     program.mistakes += [f"{'/'.join(words)} of {race} without its mark" for race, words in program.judged.items() if race not in program.marks]
+    program.mistakes += [f"LOCAL or UNNAMED of {race} without its mark" for race in [*program.locals, *(race for race, _ in program.unnamed)]
+                         if race not in program.marks]
     program.mistakes += [f"SEEN({race}) without its mark" for race, _ in program.seen if race not in program.marks]
     program.mistakes += [f"BY({race}) without its mark" for race in program.reporters if race not in program.marks]
     program.mistakes += [f"no CHAIN({race}) for {place}" for (race, place), chains in program.chains.items() if not chains]
@@ -192,8 +204,8 @@ class Side:
         return " < ".join(frames)
 
 
-def compare(program, detector, status, report_path, output, records):
-    """-> what is wrong, as lines."""
+def compare(program, detector, build, status, report_path, output, records):
+    """-> what is wrong, as lines. `build`: the compiler and the level."""
     wrong = []
     lines = [json.loads(line) for line in report_path.read_text().splitlines()] if report_path.exists() else []
     reports = [line for line in lines if line["kind"] == "data-race"]
@@ -208,7 +220,7 @@ def compare(program, detector, status, report_path, output, records):
         wrong.append("the program did not end in good order")
         wrong += [f"  {line}" for line in output.splitlines() if "redflag:" in line][-3:]
     wrong += compare_reports(program, expected, reports)
-    wrong += compare_judgements(program, expected, reports)
+    wrong += compare_judgements(program, build, expected, reports)
     if (count := program.values("REPORTS")) and len(reports) != int(count[0]):
         wrong.append(f"{len(reports)} reports, expected {count[0]}")
     for wanted in map(int, program.values("SUPPRESSED")):
@@ -253,10 +265,12 @@ def compare_reports(program, expected, reports):
     return wrong
 
 
-def compare_judgements(program, expected, reports):
-    """What the reports say of the races whose PATTERN, RANK, VARIABLE or SEEN is given; a report is of the race that its first two sides are."""
+def compare_judgements(program, build, expected, reports):
+    """What the reports say of the races whose PATTERN, RANK, VARIABLE, LOCAL or SEEN is given; a report is of the race that its first two sides are."""
     wrong = []
     files = {source.name for source in program.sources} | {"invisible.h"}
+    unnamed = {race for race, words in program.unnamed
+               if all(word == build[1] if word in LEVELS else build[0].startswith(word) for word in words)}
     for report in [report for report in reports if report["earlier"]]:
         places = tuple(sorted(Side(access, files).place for access in (report["access"], report["earlier"][0])))
         judgement = report.get("judgement", {})
@@ -266,9 +280,20 @@ def compare_judgements(program, expected, reports):
         for race in [race for race, wanted in expected.items() if wanted == places]:
             wrong += [f"SEEN({race}): expected {text}, came {evidence}"
                       for of, text in program.seen if of == race and report["detector"] == "hb" and text not in evidence]
+            judged = program.judged.get(race, {}) | ({"VARIABLE": ""} if race in unnamed else {})
+            if race in program.locals:
+                wrong += compare_local(race, program.locals[race], race in unnamed, report.get("block", {}))
             wrong += [f"{word}({race}): expected {wanted}, came {said[word]}"
-                      for word, wanted in program.judged.get(race, {}).items() if said[word] not in (wanted, None) and not (word == "VARIABLE" and report["variable"] == wanted)]
+                      for word, wanted in judged.items() if said[word] not in (wanted, None) and not (word == "VARIABLE" and report["variable"] == wanted)]
     return wrong
+
+
+def compare_local(race, expected, is_unnamed, block):
+    """Which function's variable it is, and where that is declared."""
+    came = (simple_name(block.get("function", "")), *(f"{os.path.basename(frame['file'])}:{frame['line']}" for frame in block.get("declared_at", [])))
+    if came == expected or (is_unnamed and came in (expected[:1], ("",))):
+        return []
+    return [f"LOCAL({race}): expected {expected}, came {came}"]
 
 
 def compare_recording(program, redflag, detector, trace):
@@ -400,7 +425,7 @@ def run_one(program, builder, detector, compiler, level, keep):
         environment["REDFLAG_OPTIONS"] = options.replace("{here}", str(HERE))
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", check=False)
-    wrong = compare(program, detector, done.returncode, report, done.stdout, builder.records)
+    wrong = compare(program, detector, (compiler, level), done.returncode, report, done.stdout, builder.records)
     if builder.records:
         wrong += compare_recording(program, builder.redflag, detector, trace_of(report))
     if keep:

@@ -2,6 +2,7 @@
 // PLACE: stack main
 // PATTERN(local): stack object shared
 // RANK(local): medium
+// VARIABLE(local): local
 #include <pthread.h>
 
 #include "invisible.h"
@@ -13,7 +14,7 @@ void* Writer(void* local) {
 }
 
 NOINLINE void Share() {
-  int local = 0;
+  int local = 0;  // LOCAL(local): Share
   pthread_t thread;
   pthread_create(&thread, nullptr, Writer, &local);
   Await(1);

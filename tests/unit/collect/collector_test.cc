@@ -185,6 +185,28 @@ TEST_F(CollectorTest, OtherPlacesAreNamed) {
   }
 }
 
+// Whatever words were on the stack: only those that fit together name somebody.
+TEST_F(CollectorTest, WordsThatAreNoCallsNameNothing) {
+  RaceMessage race = Race();
+  race.address = 0x7ffd'0000'1010;
+  race.block = RawBlock{};
+  race.block->thread = 1;
+  race.block->place = wire::Place::kStack;
+  RawCalls& calls = race.block->calls.emplace();
+  calls.slots = {0x7ffd'0000'1004, UINT64_MAX};
+  for (const uint64_t value :
+       {At("static"), At("lambda"), At("inlined"), At("static") + 1, uint64_t{0}, uint64_t{1}, UINT64_MAX}) {
+    for (const uint64_t address : {uint64_t{0}, uint64_t{0x7ffd'0000'1000}, UINT64_MAX}) {
+      calls.returns.push_back({.address = address, .value = value, .below = address - 8});
+      calls.returns.push_back({.address = address, .value = value, .below = UINT64_MAX});
+    }
+  }
+  Send(race);
+  ExpectLine("DATA RACE on 4 bytes at 0x7ffd00001010");
+  ExpectLine("  the bytes are on the stack of thread T1");
+  EXPECT_FALSE(json.at(0)["block"].contains("function"));
+}
+
 // A report waits for what becomes known of its variable, and those behind it wait too.
 TEST_F(CollectorTest, ReportsAreHeldBackForWhatIsSeenSince) {
   Send(ProcessMessage{.pid = 77, .start_time = 0, .command = "./subject --fast", .watch_ms = 5000});

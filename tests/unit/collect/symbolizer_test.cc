@@ -51,6 +51,27 @@ TEST_P(SymbolizerTest, NamesFunctionsAndLines) {
   EXPECT_EQ(At("lambda")[0].line, SubjectProgram::LineOf("mark(\"lambda\")"));
 }
 
+#if defined(__x86_64__)
+// Of all places where the function may have come from, one fits the place of the call that it makes.
+TEST_P(SymbolizerTest, AFrameIsWhereItsCallsFitTogether) {
+  constexpr uint64_t kStack = 0x7ffd00001000;
+  const auto local = [&](uint64_t slot, uint64_t below, uint64_t address) {
+    const DwarfFrames::Call call{.address = kStack, .below = below, .slot = slot};
+    return symbolizer_.Local(program_.path(), IdentityOf(program_.path()), program_.address("static"), call, address);
+  };
+  std::vector<uint64_t> found;
+  for (uint64_t slot = kStack - 64; slot < kStack + 512; slot += 8) {
+    const auto at = local(slot, 1, kStack + 8);
+    if (!at) continue;
+    EXPECT_EQ(at->function, "Hidden(int)");
+    found.push_back(slot);
+  }
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_FALSE(local(found[0], 1, kStack).has_value()) << "below the frame";
+  EXPECT_FALSE(local(found[0], 1, found[0] + 64).has_value()) << "above it";
+}
+#endif
+
 TEST_P(SymbolizerTest, ShowsTheChainOfInlinedFunctions) {
   const std::vector<Frame>& frames = At("inlined");
   ASSERT_EQ(frames.size(), 3u);

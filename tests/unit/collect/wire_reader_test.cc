@@ -44,6 +44,22 @@ RaceMessage Race() {
       .sequence = 9, .address = 0x1004, .bytes = 4, .accesses_found = 5, .block = block, .accesses = {write, freed}};
 }
 
+RaceMessage OnStack(size_t slots = 2, size_t returns = 2) {
+  RawCalls calls{.slots = std::vector<uint64_t>(slots, 0x7000), .returns = {}};
+  for (uint64_t i = 0; i < returns; ++i) {
+    calls.returns.push_back({.address = 0x6000 - 8 * i, .value = 0x400900 + i, .below = 0x7000});
+  }
+  RaceMessage race = Race();
+  race.block = RawBlock{.begin = 0,
+                        .bytes = 0,
+                        .thread = 1,
+                        .place = wire::Place::kStack,
+                        .freed = false,
+                        .allocated_at = {},
+                        .calls = std::move(calls)};
+  return race;
+}
+
 std::vector<WireMessage> Examples() {
   ThreadMessage thread;
   thread.id = 3;
@@ -61,6 +77,7 @@ std::vector<WireMessage> Examples() {
           thread,
           Race(),
           bare,
+          OnStack(),
           NoteMessage{.severity = 1, .text = ""},
           NoteMessage{.severity = 2, .text = "eight..."},
           SuppressionsMessage{.is_file = true, .wants_usage = false, .text = "/etc/races"},
@@ -84,6 +101,8 @@ TEST(WireReaderTest, WhatIsWrittenIsRead) {
   }
   const auto decoded = DecodeMessage(EncodeMessage(Race()));
   EXPECT_EQ(std::get<RaceMessage>(std::get<WireMessage>(decoded)), Race());
+  const auto on_stack = DecodeMessage(EncodeMessage(OnStack()));
+  EXPECT_EQ(std::get<RaceMessage>(std::get<WireMessage>(on_stack)), OnStack());
 }
 
 TEST(WireReaderTest, CountersArriveEach) {
@@ -135,11 +154,23 @@ TEST(WireReaderTest, ValuesThatMeanNothingAreErrors) {
   EXPECT_TRUE(spoilt(race, access - sizeof(wire::Race) + offsetof(wire::Race, has_block), 2));
   EXPECT_TRUE(spoilt(race, access - sizeof(wire::Race) + offsetof(wire::Race, access_count), 0));
   EXPECT_TRUE(spoilt(Race(), access + offsetof(wire::Block, place), 7));
+  EXPECT_TRUE(spoilt(OnStack(), access + offsetof(wire::Block, has_calls), 2));
+  const size_t calls = access + sizeof(wire::Block);
+  EXPECT_TRUE(
+      spoilt(OnStack(), calls + offsetof(wire::Calls, slot_count), 1));  // the others are taken for something else
+  EXPECT_TRUE(spoilt(OnStack(), calls + offsetof(wire::Calls, return_count), 255));
   const size_t end = EncodeMessage(Race()).size();
   EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) + offsetof(wire::Weak, store_order), 5));
   EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) + offsetof(wire::Weak, load_order), 255));
   EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) - sizeof(wire::Known) + offsetof(wire::Known, how), 8));
   EXPECT_TRUE(spoilt(ModuleMessage{.begin = 0, .end = 1, .bias = 0, .path = {}, .gone = false}, 8, 2));
+}
+
+TEST(WireReaderTest, MoreCallsThanTheFormatAllowsAreErrors) {
+  EXPECT_TRUE(Decodes(EncodeMessage(OnStack(wire::kMaxSlots, wire::kMaxReturns))));
+  EXPECT_TRUE(Decodes(EncodeMessage(OnStack(0, 0))));
+  EXPECT_FALSE(Decodes(EncodeMessage(OnStack(wire::kMaxSlots + 1, 1))));
+  EXPECT_FALSE(Decodes(EncodeMessage(OnStack(1, wire::kMaxReturns + 1))));
 }
 
 TEST(WireReaderTest, StacksDeeperThanTheFormatAllowsAreErrors) {

@@ -194,7 +194,7 @@ void ThreadCreated(Child* child, uintptr_t handle) {
 void CreationBegins() {}
 void CreationEnds() {}
 void ThreadNotCreated(Child* child) { Append("ThreadNotCreated", 0, nullptr, int64_t(child->number)); }
-void ThreadBegins(Child* child, uintptr_t handle) {
+void ThreadBegins(Child* child, uintptr_t handle, const void*) {
   fake::thread_number = child->number;
   fake::thread_recording = child->recording;
   Append("ThreadBegins", 0, reinterpret_cast<const void*>(handle));

@@ -18,6 +18,16 @@ TEST(EditorTest, IsAWarningAndANoteForEveryOtherPlace) {
       "cache.cc:13:5: note: suggestion: hold Cache::mu in main too\n");
 }
 
+TEST(EditorTest, AVariableOnAStackIsShownWhereItIsDeclared) {
+  RaceReport report = FullReport();
+  report.variable = "total";
+  report.block->place = RacyBlock::Place::kStack;
+  report.block->allocated_at.clear();
+  report.block->declared_at = {FrameAt("", "/src/app/cache.cc", 9)};
+  EXPECT_NE(RenderEditor(report, SourceRoot("/src/app")).find("\ncache.cc:9: note: total is declared here\n"),
+            std::string::npos);
+}
+
 TEST(EditorTest, AnAccessInALibraryIsShownWhereItIsCalled) {
   RaceReport report = FullReport();
   report.access.stack = {FrameAt("std::vector<int>::push_back(int)", "/usr/include/c++/12/bits/stl_vector.h", 1100, 3),

@@ -48,6 +48,15 @@ TEST(FingerprintTest, LinesAddressesThreadsAndOrderDoNotCount) {
   EXPECT_EQ(FingerprintOf(other), FingerprintOf(Report()));
 }
 
+TEST(FingerprintTest, VariablesOnStacksDoNotCount) {
+  RaceReport local = Report();
+  local.block.emplace().place = RacyBlock::Place::kStack;
+  RaceReport unknown = local;
+  unknown.variable = "";
+  EXPECT_EQ(FingerprintText(local), "\nread Cache::Get < main\nwrite Cache::Put < Fill < Worker");
+  EXPECT_EQ(FingerprintOf(local), FingerprintOf(unknown));
+}
+
 TEST(FingerprintTest, FramesOfTheLibraryOuterCallersAndRecursionDoNotCount) {
   RaceReport other = Report();
   auto& stack = other.access.stack;

@@ -48,6 +48,9 @@ TEST(JsonReaderTest, ReportsOfTracesAndEveryWordGoThrough) {
     report.block->place = place;
     report.block->module = "app";
     report.block->module_offset = 16;
+    report.block->function = "Fill(Cache&)";
+    report.block->declared_at = {FrameAt("", "/src/app/cache.cc", 9)};
+    report.block->parameter = true;
     const auto read = FromJson(Written(report));
     ASSERT_TRUE(std::holds_alternative<RaceReport>(read)) << std::get<std::string>(read);
     EXPECT_EQ(ToJson(std::get<RaceReport>(read)).dump(), ToJson(report).dump());

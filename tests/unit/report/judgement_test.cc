@@ -89,6 +89,15 @@ TEST_F(JudgementTest, VptrInDestructorAndConstructor) {
   EXPECT_EQ(PatternOf(Write("Table::~Table()", 1), Read("Get", 2)), "destruction while in use");
 }
 
+TEST_F(JudgementTest, AFieldIsKnownByItsOwnName) {
+  AccessSite frees = Write("Drop", 1);
+  frees.origin = AccessOrigin::kFree;
+  report.variable = "nodes[3].size";
+  EXPECT_EQ(PatternOf(frees, Write("Use", 2)), "free while in use");
+  report.variable = "nodes[3].refs";
+  EXPECT_EQ(PatternOf(frees, Write("Use", 2)), "reference count");
+}
+
 TEST_F(JudgementTest, StackObjects) {
   RacyBlock& block = report.block.emplace();
   block.place = RacyBlock::Place::kStack;

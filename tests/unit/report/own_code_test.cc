@@ -53,14 +53,38 @@ TEST(LastPartTest, IsWithoutScopes) {
 }
 
 TEST(OwnCodeTest, TheStandardLibraryLibcAndTheRuntimeAreNot) {
-  EXPECT_TRUE(IsUserCode(At("f(int)", "/home/me/a.cc")));
-  EXPECT_TRUE(IsUserCode(At("f", "", "/home/me/app")));
-  EXPECT_FALSE(IsUserCode(At("std::vector<int>::size() const", "/usr/include/c++/12/bits/stl_vector.h")));
-  EXPECT_FALSE(IsUserCode(At("void std::__invoke_impl<void, F>(F&&)", "")));
-  EXPECT_FALSE(IsUserCode(At("start_thread", "", "/lib/x86_64-linux-gnu/libc.so.6")));
-  EXPECT_FALSE(IsUserCode(At("operator delete(void*)", "", "/opt/redflag/libredflag_rt.so")));
-  EXPECT_FALSE(IsUserCode(At("__libc_start_call_main", "../sysdeps/start.h", "/lib/x86_64-linux-gnu/libc.so.6")));
-  EXPECT_FALSE(IsUserCode(Frame{}));
+  EXPECT_TRUE(IsOwnCode(At("f(int)", "/home/me/a.cc")));
+  EXPECT_TRUE(IsOwnCode(At("f", "", "/home/me/app")));
+  EXPECT_FALSE(IsOwnCode(At("std::vector<int>::size() const", "/usr/include/c++/12/bits/stl_vector.h")));
+  EXPECT_FALSE(IsOwnCode(At("void std::__invoke_impl<void, F>(F&&)", "")));
+  EXPECT_FALSE(IsOwnCode(At("start_thread", "", "/lib/x86_64-linux-gnu/libc.so.6")));
+  EXPECT_FALSE(IsOwnCode(At("operator delete(void*)", "", "/opt/redflag/libredflag_rt.so")));
+  EXPECT_FALSE(IsOwnCode(At("__libc_start_call_main", "../sysdeps/start.h", "/lib/x86_64-linux-gnu/libc.so.6")));
+  EXPECT_FALSE(IsOwnCode(Frame{}));
+  EXPECT_FALSE(IsOwnCode(At("f", "/usr/local/include/boost/x.hpp")));
+  EXPECT_FALSE(IsOwnCode(At("std::thread::join()", "thread.cc")));
+  EXPECT_FALSE(IsOwnCode(At("_start", "", "/home/me/app")));
+  EXPECT_TRUE(IsOwnCode(At("_started()", "", "/home/me/app")));
+  EXPECT_FALSE(IsOwnCode(At("deflate", "", "/usr/lib/x86_64-linux-gnu/libz.so.1")));
+  EXPECT_TRUE(IsOwnCode(At("deflate", "deflate.c", "/usr/lib/x86_64-linux-gnu/libz.so.1")));
+  EXPECT_TRUE(IsOwnCode(At("", "", "/opt/app")));
+}
+
+TEST(OwnCodeTest, StatementsCallVariablesByTheirLastName) {
+  EXPECT_EQ(NameInStatements(""), "");
+  EXPECT_EQ(NameInStatements("counter"), "counter");
+  EXPECT_EQ(NameInStatements("ns::counter"), "counter");
+  EXPECT_EQ(NameInStatements("a.b.c"), "c");
+  EXPECT_EQ(NameInStatements("ns::pool.slots[5].hits"), "hits");
+  EXPECT_EQ(NameInStatements("table[1][2]"), "table");
+  EXPECT_EQ(NameInStatements("pool.slots[5]"), "slots");
+  EXPECT_EQ(NameInStatements("Cache::size_"), "size_");
+  EXPECT_EQ(NameInStatements("Next(int)::count"), "count");
+  EXPECT_EQ(NameInStatements("Next(Box<1.5>)::count"), "count");
+  EXPECT_EQ(NameInStatements("next.count"), "count");  // a static variable of the C function next, as clang calls it
+  EXPECT_EQ(NameInStatements("count.0"), "count");     // the same, as GCC does
+  EXPECT_EQ(NameInStatements("count.llvm.123"), "count");
+  EXPECT_EQ(NameInStatements("(anonymous namespace)::total"), "total");
 }
 
 TEST(OwnCodeTest, TheInnermostOwnFrameIsFoundBelowTheLibrary) {

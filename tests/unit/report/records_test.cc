@@ -62,6 +62,19 @@ TEST(RecordsTest, OneReportForEachFingerprint) {
   EXPECT_EQ(reports[1].repeated, 0u);
 }
 
+TEST(RecordsTest, OneFingerprintInOtherLinesIsAnotherRace) {
+  RaceReport elsewhere = Named("b", "1");
+  elsewhere.earlier[0].stack[0].line += 1;
+  RaceReport turned = Named("c", "1");  // the other side came first, and more were seen
+  std::swap(turned.access, turned.earlier[0]);
+  turned.earlier.push_back(elsewhere.earlier[0]);
+  const auto reports =
+      Read(LineOf(Named("a", "1")) + LineOf(elsewhere) + LineOf(turned) + R"({"kind":"summary","repeated":{"1":40}})");
+  EXPECT_EQ(NamesOf(reports), (Names{"a", "b"}));
+  EXPECT_EQ(reports[0].repeated, 41u);
+  EXPECT_EQ(reports[1].repeated, 0u);
+}
+
 TEST(RecordsTest, TheSummaryOfAProcessAddsRepetitions) {
   const auto reports = Read(LineOf(Named("a", "1")) + LineOf(Named("b", "2")) +
                             R"({"kind":"summary","pid":99,"races":2,"repeated":{"1":41,"unknown":5,"2":"x"}})"

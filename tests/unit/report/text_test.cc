@@ -95,6 +95,27 @@ TEST(TextTest, AStackOfLibrariesOnlyIsShown) {
   EXPECT_EQ(RenderText(report, Colour::kNo, Detail::kShort), RenderText(report, Colour::kNo));
 }
 
+TEST(TextTest, VariablesOnStacksHaveAFunctionAndALine) {
+  RaceReport report = Report();
+  report.variable = "pool.slots[5].hits";
+  RacyBlock& block = report.block.emplace();
+  block.place = RacyBlock::Place::kStack;
+  block.thread = "main";
+  block.function = "Fill(int)";
+  const auto says = [&](const std::string& line) {
+    return RenderText(report, Colour::kNo).find("\n  the bytes are " + line + "\n") != std::string::npos;
+  };
+  EXPECT_TRUE(says("local variable 'pool.slots[5].hits' of Fill(int), on the stack of thread main"));
+  block.declared_at = {Frame{.function = "", .file = "a.cc", .line = 12}};
+  EXPECT_TRUE(says("local variable 'pool.slots[5].hits' of Fill(int) (a.cc:12), on the stack of thread main"));
+  block.parameter = true;
+  EXPECT_TRUE(says("parameter 'pool.slots[5].hits' of Fill(int) (a.cc:12), on the stack of thread main"));
+  report.variable = "";
+  EXPECT_TRUE(says("in the frame of Fill(int), on the stack of thread main"));
+  block.function = "";
+  EXPECT_TRUE(says("on the stack of thread main"));
+}
+
 TEST(ExplainRaceTest, SaysWhichLocksWereHeld) {
   RaceReport report = Report();
   EXPECT_NE(ExplainRace(report).find("neither thread holds a lock"), std::string::npos);
