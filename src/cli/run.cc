@@ -149,7 +149,8 @@ int RunProgram(const Options& options) {
   const std::filesystem::path runtime = RuntimeFolder(options.detector) / kRuntimeLibrary;
   if (IsStaticallyLinked(FindProgram(options.command[0]))) {
     fmt::print(stderr,
-               "redflag run: {} is statically linked, so that no runtime can be loaded into it: link it dynamically, with `redflag c++`\n",
+               "redflag run: {} is statically linked, so that no runtime can be loaded into it: link it dynamically, "
+               "with `redflag c++`\n",
                options.command[0]);
     return kBadInput;
   }

@@ -46,7 +46,7 @@ MarkedCode::MarkedCode(const std::vector<SuppressionRule>& rules) {
 
 MarkedCode::Verdict MarkedCode::Judge(const Frame& frame) const {
   Verdict verdict;
-  verdict.is_own = IsUserCode(frame);
+  verdict.is_own = IsOwnCode(frame);
   size_t most_special = kLockTypes.size();
   for (const SuppressionRule& rule : rules_) {
     if (!MatchesCode(rule, frame)) continue;
@@ -128,7 +128,7 @@ void MarkedCode::Add(const std::string& path, uint64_t begin, uint64_t end, uint
     return (rule.type == Type::kObject || rule.type == Type::kCalledFromLib) && MatchesCode(rule, module);
   });
   if (is_ignored) Paint(begin, end, {.marks = Raw(CodeMark::kIgnored), .instance = 0});
-  if (!IsUserCode(module)) {
+  if (!IsOwnCode(module)) {
     if (!is_ignored) Paint(begin, end, {.marks = Raw(CodeMark::kLibrary), .instance = 0});
     return;
   }

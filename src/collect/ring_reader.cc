@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -39,6 +40,19 @@ void FutexWait(uint32_t& word, uint32_t seen, milliseconds timeout) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
   const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (timeout - seconds).count() * 1'000'000};
   syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0);
+}
+
+// Taken, and never given back: when this process ends, be it killed, the kernel tells whoever looks at the mutex. Whatever was there before is no
+// mutex of ours.
+void SayThatWeLive(unsigned char* place) {
+  static_assert(sizeof(pthread_mutex_t) <= RingHeader::kReaderLivesBytes);
+  auto* mutex = reinterpret_cast<pthread_mutex_t*>(place);
+  pthread_mutexattr_t attributes;
+  pthread_mutexattr_init(&attributes);
+  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+  if (pthread_mutex_init(mutex, &attributes) == 0) pthread_mutex_trylock(mutex);
+  pthread_mutexattr_destroy(&attributes);
 }
 
 void FutexWake(uint32_t& word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
@@ -81,7 +95,9 @@ std::variant<std::unique_ptr<RingReader>, std::string> RingReader::Open(int fd, 
 }
 
 RingReader::RingReader(std::byte* memory, size_t mapped, uint64_t capacity, uint64_t tail, int pidfd)
-    : memory_(memory), mapped_(mapped), capacity_(capacity), tail_(tail), pidfd_(pidfd), dead_(pidfd < 0) {}
+    : memory_(memory), mapped_(mapped), capacity_(capacity), tail_(tail), pidfd_(pidfd), dead_(pidfd < 0) {
+  SayThatWeLive(header().reader_lives);
+}
 
 RingReader::~RingReader() {
   if (pidfd_ >= 0) close(pidfd_);

@@ -12,6 +12,7 @@
 namespace redflag {
 
 struct RingHeader {
+  static constexpr size_t kReaderLivesBytes = 48;       // a pthread_mutex_t of the reader's libc
   static constexpr uint64_t kMagic = 0x31676c66646572;  // "redflg1"
 
   uint64_t magic;
@@ -26,6 +27,14 @@ struct RingHeader {
   uint32_t reader_failed;  // 1: the reader could not be started, or gave up
   uint64_t
       suppressed;  // races that were not reported because the user does not want to hear of them; counted by the reader
+  alignas(8) unsigned char reader_lives
+      [kReaderLivesBytes];  // a robust mutex that the reader holds: its first word is a futex
+
+  // Was there a reader, and is there none any more, whatever it was that ended it? The kernel says so in the futex.
+  bool ReaderHasDied() const {
+    constexpr uint32_t kOwnerDied = 0x40000000;  // FUTEX_OWNER_DIED
+    return (__atomic_load_n(reinterpret_cast<const uint32_t*>(reader_lives), __ATOMIC_ACQUIRE) & kOwnerDied) != 0;
+  }
 };
 inline constexpr size_t kRingDataOffset = 256;
 static_assert(sizeof(RingHeader) <= kRingDataOffset);

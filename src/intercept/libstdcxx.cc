@@ -22,15 +22,15 @@ namespace redflag {
   }
 #define REDFLAG_UNPACK(...) __VA_ARGS__
 
-#define REDFLAG_NEW(name, parameters, arguments)                                         \
-  REDFLAG_INTERCEPT(void*, name, REDFLAG_UNPACK parameters) {                              \
-    REDFLAG_LEFT_BY_EXCEPTIONS;                                                            \
-    const Call call(REDFLAG_CALLER);                                                       \
-    const size_t before = heap::BlocksBorn();                                              \
-    void* block = real::name arguments;                                                    \
-    if (heap::BlocksBorn() == before && block != nullptr) [[unlikely]]                    \
-      heap::BornApart(REDFLAG_CALLER, block);                                              \
-    return block;                                                                          \
+#define REDFLAG_NEW(name, parameters, arguments)                       \
+  REDFLAG_INTERCEPT(void*, name, REDFLAG_UNPACK parameters) {          \
+    REDFLAG_LEFT_BY_EXCEPTIONS;                                        \
+    const Call call(REDFLAG_CALLER);                                   \
+    const size_t before = heap::BlocksBorn();                          \
+    void* block = real::name arguments;                                \
+    if (heap::BlocksBorn() == before && block != nullptr) [[unlikely]] \
+      heap::BornApart(REDFLAG_CALLER, block);                          \
+    return block;                                                      \
   }
 #define REDFLAG_DELETE(name, parameters, arguments)          \
   REDFLAG_INTERCEPT(void, name, REDFLAG_UNPACK parameters) { \

@@ -1,6 +1,7 @@
 #include "runtime/emit.h"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -88,6 +89,7 @@ class Emitter {
     if (deferred_ != nullptr) StartDeferred();
   }
   [[gnu::cold, gnu::noinline]] void StartDeferred();
+  void ReplaceReader(const Flags& flags);
   void PutTag(uint32_t number, const char* object_type, const char* header);
   void Put(Message& message) { ring_.Put(message); }
   void PutModules();
@@ -117,6 +119,7 @@ class Emitter {
   RunStatus* status_ = nullptr;
   RingWriter ring_;
   const Flags* deferred_ = nullptr;  // in the child of a fork: nobody has needed a helper yet
+  uint32_t replaced_ = 0;            // helpers that died before the program
   uint64_t sequence_ = 0;
   ToldRaces told_;
   uint8_t told_threads_[1u << 16] = {};  // by thread id; later ones are told again and again
@@ -137,6 +140,7 @@ constinit Emitter emitter;
 // ---- The beginning and the end ----
 
 void Emitter::OpenStatus() {
+  if (status_ != nullptr) return;
   static char path[128];
   if (!GetEnvironment("REDFLAG_STATUS", path, sizeof path)) return;
   int64_t fd = arch::Syscall(SYS_openat, AT_FDCWD, reinterpret_cast<int64_t>(path), O_RDWR | O_CLOEXEC);
@@ -164,7 +168,8 @@ void Emitter::Start(const Flags& flags) {
   const int64_t length = arch::Syscall(SYS_readlinkat, AT_FDCWD, reinterpret_cast<int64_t>("/proc/self/exe"),
                                        reinterpret_cast<int64_t>(command), sizeof command - 1);
   command[length > 0 ? length : 0] = '\0';
-  message_.AddText(command);
+  const auto* asked_for = reinterpret_cast<const char*>(getauxval(AT_EXECFN));  // where there is no /proc
+  message_.AddText(length > 0 || asked_for == nullptr ? command : asked_for);
   Put(message_);
   PutSuppressions(flags);
 }
@@ -190,6 +195,23 @@ void Emitter::StartDeferred() {
   deferred_ = nullptr;
   if (!ring_.has_reader()) return;
   for (uint32_t tag = 1; ObjectTypeOf(tag) != nullptr; ++tag) PutTag(tag, ObjectTypeOf(tag), HeaderOf(tag));
+}
+
+// The helper was killed: another one takes its place, and is told what that one has not read. Nobody goes on killing them.
+void Emitter::ReplaceReader(const Flags& flags) {
+  constexpr uint32_t kMost = 8;
+  if (!ring_.reader_died() || replaced_ == kMost) return;
+  ++replaced_;
+  RingWriter before = ring_;
+  ring_ = {};
+  for (uint8_t& told : told_threads_) told = 0;
+  deferred_ = &flags;
+  StartDeferred();
+  if (ring_.has_reader()) {
+    PutModules();
+    ring_.TakeOver(before);
+  }
+  before.Leave();
 }
 
 // Of the program, in parts of whole lines that fit a message; and the user's file.
@@ -246,6 +268,7 @@ void Emitter::Stop(const Flags& flags) {
   if (!ring_.has_reader()) return;
   {
     ScopedLock guard(lock_);
+    if (ring_.has_unread()) ReplaceReader(flags);
     message_.Begin(wire::MessageType::kEnd);
     Put(message_);
     ring_.End();
@@ -515,6 +538,7 @@ uint64_t Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
     return 0;
   }
   StartIfDeferred();
+  ReplaceReader(runtime.flags());
   ++sequence_;
   if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
   if (!ring_.has_reader() || ring_.reader_failed()) {

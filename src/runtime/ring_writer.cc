@@ -13,7 +13,7 @@ namespace redflag::rt {
 namespace {
 
 constexpr uint64_t kRingBytes = uint64_t{1} << 20;
-constexpr int kPatience = 2000;  // milliseconds, for room in the ring
+constexpr int kMostWait = 2000;  // milliseconds, for room in the ring
 
 void SleepMillisecond() {
   timespec wait = {.tv_sec = 0, .tv_nsec = 1'000'000};
@@ -49,20 +49,37 @@ void RingWriter::Leave() {
   has_reader_ = false;
 }
 
-void RingWriter::Put(Message& message) {
-  const uint64_t bytes = message.Finish();
-  const uint64_t head = ring_->head;
-  for (int i = 0; head + bytes - __atomic_load_n(&ring_->tail, __ATOMIC_ACQUIRE) > ring_->capacity; ++i) {
-    if (i == kPatience || reader_failed()) {
+bool RingWriter::AwaitRoom(uint64_t bytes) {
+  for (int i = 0; ring_->head + bytes - __atomic_load_n(&ring_->tail, __ATOMIC_ACQUIRE) > ring_->capacity; ++i) {
+    if (i == kMostWait || reader_failed()) {
       __atomic_fetch_add(&ring_->dropped, 1, __ATOMIC_RELAXED);
-      return;
+      return false;
     }
     SleepMillisecond();
   }
-  char* data = reinterpret_cast<char*>(ring_) + kRingDataOffset;
-  for (uint64_t i = 0; i < bytes; ++i) data[(head + i) & (ring_->capacity - 1)] = message.bytes()[i];
+  return true;
+}
+
+void RingWriter::Put(Message& message) {
+  const uint64_t bytes = message.Finish();
+  if (!AwaitRoom(bytes)) return;
+  const uint64_t head = ring_->head;
+  for (uint64_t i = 0; i < bytes; ++i) *ByteAt(head + i) = message.bytes()[i];
   __atomic_store_n(&ring_->head, head + bytes, __ATOMIC_RELEASE);
   Wake();
+}
+
+void RingWriter::TakeOver(const RingWriter& other) {
+  const uint64_t end = other.ring_->head;
+  for (uint64_t at = __atomic_load_n(&other.ring_->tail, __ATOMIC_ACQUIRE); at < end;) {
+    wire::MessageHeader header;
+    for (uint64_t i = 0; i < sizeof header; ++i) reinterpret_cast<char*>(&header)[i] = *other.ByteAt(at + i);
+    if (header.bytes == 0 || !AwaitRoom(header.bytes)) return;
+    for (uint64_t i = 0; i < header.bytes; ++i) *ByteAt(ring_->head + i) = *other.ByteAt(at + i);
+    __atomic_store_n(&ring_->head, ring_->head + header.bytes, __ATOMIC_RELEASE);
+    Wake();
+    at += header.bytes;
+  }
 }
 
 void RingWriter::End() {

@@ -13,8 +13,10 @@ class RingWriter {
  public:
   // A ring and its reader. False: there is none, and nothing may be put. `is_forked`: see StartHelper.
   bool Open(bool is_forked);
-  // In the child of a fork: the ring is the parent's.
+  // In the child of a fork: the ring is the parent's. Or nobody reads it any more.
   void Leave();
+  // What the reader of another ring, which has died, has not read: to this one's.
+  void TakeOver(const RingWriter& other);
 
   // If there is no room, waits a while for the reader; then the message is dropped and counted.
   void Put(Message& message);
@@ -24,12 +26,18 @@ class RingWriter {
   bool Await(int milliseconds) const;
 
   bool has_reader() const { return has_reader_; }
-  bool reader_failed() const { return __atomic_load_n(&ring_->reader_failed, __ATOMIC_ACQUIRE) != 0; }
+  bool reader_failed() const { return __atomic_load_n(&ring_->reader_failed, __ATOMIC_ACQUIRE) != 0 || reader_died(); }
+  bool reader_died() const { return has_reader_ && ring_->ReaderHasDied(); }
+  bool has_unread() const { return __atomic_load_n(&ring_->tail, __ATOMIC_ACQUIRE) != ring_->head; }
   uint64_t dropped() const { return __atomic_load_n(&ring_->dropped, __ATOMIC_RELAXED); }
   uint64_t suppressed() const { return ring_ == nullptr ? 0 : __atomic_load_n(&ring_->suppressed, __ATOMIC_RELAXED); }
 
  private:
   bool Map(int64_t& fd);
+  bool AwaitRoom(uint64_t bytes);
+  char* ByteAt(uint64_t position) const {
+    return reinterpret_cast<char*>(ring_) + kRingDataOffset + (position & (ring_->capacity - 1));
+  }
   void Wake();
 
   RingHeader* ring_ = nullptr;

@@ -74,7 +74,8 @@ bool Runtime::Start() {
         "start it with `redflag run`";
   } else if (!real::AllocatorComesFirst()) {
     why =
-        "its allocator comes before the runtime, which sees no blocks of memory begin and end: if it is preloaded, start it with `redflag "
+        "its allocator comes before the runtime, which sees no blocks of memory begin and end: if it is preloaded, "
+        "start it with `redflag "
         "run`; if it is linked into the program, link it as a shared library";
   }
   if (why == nullptr && !CurrentLayout().FoldsApart()) {

@@ -83,7 +83,8 @@ bool Shadow::Reserve(const char*& why) {
 }
 
 bool Shadow::Contains(uint64_t addr) const {
-  return addr - reinterpret_cast<uint64_t>(cells_) < kCellBytes || addr - reinterpret_cast<uint64_t>(syncs_) < kRestBytes;
+  return addr - reinterpret_cast<uint64_t>(cells_) < kCellBytes ||
+         addr - reinterpret_cast<uint64_t>(syncs_) < kRestBytes;
 }
 
 bool Shadow::Resident(uint64_t addr, uint64_t bytes, unsigned char* pages) const {
