@@ -241,6 +241,12 @@ void Runtime::BeginProcess(Thread& t, uint32_t os_id) {
   ForgetExpectedRaces();
 }
 
+void Runtime::LearnAll(Thread& t) {
+  Gate::ForEachOther(t, [&](Thread& other) {
+    if (other.era == era_) Changed(t, detector_.OnJoin(t.state, other.state));
+  });
+}
+
 void Runtime::Label(Thread& t) {
   t.mode.locks_to_log = !t.locks.empty();
   t.now = PackedAccess(Detector::LabelOf(t.state), AccessKind{}, kNoBytes, kNoContext).word();

@@ -184,6 +184,11 @@ class Runtime {
   void Unmapped(Thread& t, uint64_t addr, uint64_t bytes);
   void BeginAnew(Thread& t, uint64_t addr, uint64_t bytes);  // the accesses to it are forgotten, nothing else
   bool FindBlock(uint64_t addr, BlockInfo& found);
+  // Of memory that a collector of garbage manages, while the program stands still (abi_java.cc): the first block that begins in
+  // [from, to); all of a range is gone; all of a range is elsewhere.
+  bool NextBlock(uint64_t from, uint64_t to, BlockInfo& found) const;
+  void Collected(Thread& t, uint64_t addr, uint64_t bytes);
+  void Moved(Thread& t, uint64_t from, uint64_t to, uint64_t bytes);
 
   // ---- Threads ----
   Thread* NewThread(Thread* creator, uint64_t place, bool detached);
@@ -194,6 +199,8 @@ class Runtime {
   void Drop(Thread* thread);  // nobody will join it
   // After a fork, in the child: `t` is the only thread there is, and whatever others did is past. `os_id`: what it was in the parent.
   void BeginProcess(Thread& t, uint32_t os_id);
+  // At a closed gate: whatever others have done so far is past for this thread.
+  void LearnAll(Thread& t);
   ThreadInfo& InfoOf(Tid tid) { return infos_[Raw(tid)]; }
   uint32_t thread_count() const { return __atomic_load_n(&next_tid_, __ATOMIC_RELAXED); }
 

@@ -90,6 +90,22 @@ class SyncTable {
     }
   }
 
+  // The objects in [from, from + bytes) are at `to` from now on, whatever was there. Nobody works on any. The ranges may overlap: those
+  // that lie in the way of others go first.
+  void Move(uint64_t from, uint64_t to, uint64_t bytes) {
+    if (to > from) {
+      Remove(from + bytes > to ? from + bytes : to, from + bytes > to ? to - from : bytes);
+      for (uint64_t at = (from + bytes - 1) & ~(kGranule - 1); at + kGranule > from; at -= kGranule) {
+        MoveFrom(shadow_.SyncAt(at), from, from + bytes, to - from);
+      }
+    } else if (to < from) {
+      Remove(to, from - to < bytes ? from - to : bytes);
+      for (uint64_t at = from & ~(kGranule - 1); at < from + bytes; at += kGranule) {
+        MoveFrom(shadow_.SyncAt(at), from, from + bytes, to - from);
+      }
+    }
+  }
+
  private:
   static constexpr uint32_t kMaxObjects = 1u << 24;
 
@@ -149,6 +165,28 @@ class SyncTable {
       object->next = free_;
       free_ = index;
       EndChange(*object);
+    }
+  }
+
+  // Of the granule's objects, those in [begin, end) are `distance` further.
+  void MoveFrom(uint32_t* place, uint64_t begin, uint64_t end, uint64_t distance) {
+    ScopedLock guard(lock_);
+    uint32_t* link = place;
+    while (const uint32_t index = __atomic_load_n(link, __ATOMIC_RELAXED)) {
+      SyncObject* object = objects_[index];
+      if (object->address < begin || object->address >= end) {
+        link = &object->next;
+        continue;
+      }
+      ScopedLock object_guard(object->lock);
+      BeginChange(*object);
+      __atomic_store_n(link, object->next, __ATOMIC_RELEASE);
+      object->address += distance;
+      uint32_t* target = shadow_.SyncAt(object->address);
+      object->next = *target;
+      __atomic_store_n(target, index, __ATOMIC_RELEASE);
+      EndChange(*object);
+      if (target == place) link = &object->next;  // within one granule: behind itself
     }
   }
 

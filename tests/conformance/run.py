@@ -29,6 +29,7 @@ import subprocess
 import sys
 import time
 
+import judge
 import suite
 import toolchain
 
@@ -49,11 +50,8 @@ class Result:
     seconds: float = 0.0
 
 
-def judge(test, status, steps, output):
-    wanted = {kind for step in steps for kind in step["expected"]}
-    kind = next((kind for kind in ("other", "race", "any") if kind in wanted), "silent").replace("any", "race")
-    if test.name in CLASS_BY_HAND:
-        kind = CLASS_BY_HAND[test.name]
+def judge_test(test, status, steps, output):
+    kind = judge.kind_of_test(test.path, test.lines)
     why = []
     for step in steps:
         if not step["verdict"]:
@@ -67,10 +65,6 @@ def judge(test, status, steps, output):
     verdict = status == 0 and all(step["verdict"] for step in steps)
     text = None if checks == 0 else verdict and len(steps) >= checks and all(step["text"] for step in steps)
     return kind, verdict, text, why
-
-
-# Tests whose own words do not say it, or that never get as far as to say it.
-CLASS_BY_HAND = {}
 
 
 def first_line(text):
@@ -108,7 +102,7 @@ def run_test(test, tool, force):
     seconds = time.monotonic() - begin
     output = (folder / "output").read_text(errors="replace")
     steps = [json.loads(line) for line in results.read_text().splitlines()] if results.exists() else []
-    kind, verdict, text, why = judge(test, status, steps, output)
+    kind, verdict, text, why = judge_test(test, status, steps, output)
     if status < 0:
         why.append(f"ended after {TEST_SECONDS} s")
     log = output + "".join(f"\n--- {step['step']}\n{step['output']}\n{step['filecheck']}" for step in steps)
