@@ -34,7 +34,7 @@ void Write(Pc pc, void* to, size_t bytes);
 // A block of the heap begins its life; ends it (told before the real free). `bytes` as usable by the program.
 void Allocated(Pc pc, void* block, size_t bytes);
 void Freeing(Pc pc, void* block, size_t bytes);
-// Fresh pages; pages that go away, or are replaced.
+// Fresh pages, the first of which are written; pages that go away, or are replaced.
 void Mapped(Pc pc, void* pages, size_t bytes);
 void Unmapping(Pc pc, void* pages, size_t bytes);
 // Libraries may be unloaded now: stacks that lead into them must keep their names. Then each one that is gone, its whole image.
@@ -72,6 +72,7 @@ void BarrierForgotten(Pc pc, const void* barrier);
 void Using(Pc pc, const void* descriptor);
 void Closing(Pc pc, const void* descriptor);  // before the real close
 void Renewed(Pc pc, const void* descriptor);  // it is of another file than it was
+void Made(Pc pc, const void* descriptor);     // the same, by this thread: whoever closes it comes after that
 
 // ---- Threads ----
 // The creator prepares a child, starts it with the real call, and says how that went; the child begins as its first action. A
@@ -103,6 +104,12 @@ void LeaveFunction();
 // How many calls are on the stack; and back to as many, for jumps.
 uint64_t CallDepth();
 void LeaveCallsTo(uint64_t depth);
+// A signal handler begins, and ends: what the interrupted code wants ignored is not the handler's.
+struct Ignored {
+  int all = 0, reads = 0, writes = 0, sync = 0;
+};
+Ignored HandlerBegins();
+void HandlerEnds(const Ignored& interrupted);
 // The calling thread jumps, perhaps out of a signal handler: what that has interrupted is not taken up again.
 void JumpBegins();
 

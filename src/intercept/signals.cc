@@ -32,15 +32,19 @@ hooks::Pc PlaceOf(const void* context) { return arch::InterruptedAt(context) + 1
 [[gnu::noinline]] void Handle(int signal, siginfo_t*, void* context) {
   REDFLAG_LEFT_BY_EXCEPTIONS;
   const Call call(PlaceOf(context));
+  const hooks::Ignored interrupted = hooks::HandlerBegins();
   if (hooks::Active()) hooks::Acquire(PlaceOf(context), &handlers[signal]);
   reinterpret_cast<Handler>(__atomic_load_n(&handlers[signal], __ATOMIC_ACQUIRE))(signal);
+  hooks::HandlerEnds(interrupted);
 }
 
 [[gnu::noinline]] void HandleWithInfo(int signal, siginfo_t* info, void* context) {
   REDFLAG_LEFT_BY_EXCEPTIONS;
   const Call call(PlaceOf(context));
+  const hooks::Ignored interrupted = hooks::HandlerBegins();
   if (hooks::Active()) hooks::Acquire(PlaceOf(context), &handlers[signal]);
   reinterpret_cast<InfoHandler>(__atomic_load_n(&handlers[signal], __ATOMIC_ACQUIRE))(signal, info, context);
+  hooks::HandlerEnds(interrupted);
 }
 
 bool IsFunction(Handler handler) {

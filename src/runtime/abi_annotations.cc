@@ -4,6 +4,7 @@
 
 #include "intercept/hooks.h"
 #include "runtime/abi.h"
+#include "runtime/announced.h"
 #include "runtime/benign.h"
 #include "runtime/emit.h"
 #include "runtime/runtime.h"
@@ -108,13 +109,13 @@ using namespace redflag::rt;  // NOLINT
 
 // ---- Edges ----
 
-REDFLAG_ANNOTATION(HappensBefore, const void* object) { hooks::Release(REDFLAG_CALLER, object); }
-REDFLAG_ANNOTATION(HappensAfter, const void* object) { hooks::Acquire(REDFLAG_CALLER, object); }
+REDFLAG_ANNOTATION(HappensBefore, const void* object) { AnnouncedRelease(REDFLAG_CALLER, object); }
+REDFLAG_ANNOTATION(HappensAfter, const void* object) { AnnouncedAcquire(REDFLAG_CALLER, object); }
 REDFLAG_ABI void WTFAnnotateHappensBefore(const char*, int, const void* object) {
-  hooks::Release(REDFLAG_CALLER, object);
+  AnnouncedRelease(REDFLAG_CALLER, object);
 }
 REDFLAG_ABI void WTFAnnotateHappensAfter(const char*, int, const void* object) {
-  hooks::Acquire(REDFLAG_CALLER, object);
+  AnnouncedAcquire(REDFLAG_CALLER, object);
 }
 
 // A queue: what is put comes before who gets it.
@@ -198,12 +199,13 @@ REDFLAG_ANNOTATION(NewMemory, const void* memory, unsigned long bytes) { BeginAn
 
 // ---- Not watching ----
 
-#define REDFLAG_IGNORE(what, counter)                 \
-  REDFLAG_ANNOTATION(Ignore##what##Begin) {           \
-    if (Runtime::IsActive()) ++local.thread->counter; \
-  }                                                   \
-  REDFLAG_ANNOTATION(Ignore##what##End) {             \
-    if (Runtime::IsActive()) --local.thread->counter; \
+// A jump out of a signal handler may have come in between: then there is nothing to end.
+#define REDFLAG_IGNORE(what, counter)                                              \
+  REDFLAG_ANNOTATION(Ignore##what##Begin) {                                        \
+    if (Runtime::IsActive()) ++local.thread->counter;                              \
+  }                                                                                \
+  REDFLAG_ANNOTATION(Ignore##what##End) {                                          \
+    if (Runtime::IsActive() && local.thread->counter > 0) --local.thread->counter; \
   }
 REDFLAG_IGNORE(Reads, mode.ignore_reads)
 REDFLAG_IGNORE(Writes, mode.ignore_writes)

@@ -8,6 +8,7 @@
 
 #include "intercept/hooks.h"
 #include "runtime/abi.h"
+#include "runtime/announced.h"
 #include "runtime/gate.h"
 #include "runtime/runtime.h"
 
@@ -97,6 +98,6 @@ REDFLAG_ABI int __tsan_java_mutex_unlock_rec(uint64_t lock) {
   return hooks::Unlocking(REDFLAG_CALLER, Object(lock), LockMode::kExclusive, true);
 }
 
-REDFLAG_ABI void __tsan_java_acquire(uint64_t object) { hooks::Acquire(REDFLAG_CALLER, Object(object)); }
-REDFLAG_ABI void __tsan_java_release(uint64_t object) { hooks::Release(REDFLAG_CALLER, Object(object)); }
-REDFLAG_ABI void __tsan_java_release_store(uint64_t object) { hooks::ReleaseStore(REDFLAG_CALLER, Object(object)); }
+REDFLAG_ABI void __tsan_java_acquire(uint64_t object) { AnnouncedAcquire(REDFLAG_CALLER, Object(object)); }
+REDFLAG_ABI void __tsan_java_release(uint64_t object) { AnnouncedRelease(REDFLAG_CALLER, Object(object)); }
+REDFLAG_ABI void __tsan_java_release_store(uint64_t object) { AnnouncedReleaseStore(REDFLAG_CALLER, Object(object)); }

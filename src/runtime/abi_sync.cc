@@ -7,6 +7,7 @@
 
 #include "intercept/hooks.h"
 #include "runtime/abi.h"
+#include "runtime/announced.h"
 #include "runtime/emit.h"
 #include "runtime/runtime.h"
 
@@ -40,8 +41,8 @@ void Ignore(int change) {
 using namespace redflag;      // NOLINT: this file is the outside of that namespace
 using namespace redflag::rt;  // NOLINT
 
-REDFLAG_ABI void __tsan_acquire(void* object) { hooks::Acquire(REDFLAG_CALLER, object); }
-REDFLAG_ABI void __tsan_release(void* object) { hooks::Release(REDFLAG_CALLER, object); }
+REDFLAG_ABI void __tsan_acquire(void* object) { AnnouncedAcquire(REDFLAG_CALLER, object); }
+REDFLAG_ABI void __tsan_release(void* object) { AnnouncedRelease(REDFLAG_CALLER, object); }
 
 // One that the linker initialized may have been used before its constructor ran: its past stays.
 REDFLAG_ABI void __tsan_mutex_create(void* mutex, unsigned flags) {

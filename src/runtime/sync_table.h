@@ -32,6 +32,9 @@ class SyncTable {
   SyncTable(Shadow& shadow, Detector& detector, Arena<AtomicMem>& arena)
       : shadow_(shadow), detector_(detector), arena_(arena) {}
 
+  // There may be two objects of one address; the second one has this bit set (runtime/announced.h). Both go when the memory goes.
+  static constexpr uint64_t kBeside = uint64_t{1} << 62;
+
   void Start() { objects_ = static_cast<SyncObject**>(MapPages(uint64_t{kMaxObjects} * sizeof(SyncObject*))); }
 
   // The object at an address, locked; made if there is none and `make` says so.
@@ -118,7 +121,7 @@ class SyncTable {
 
   SyncObject* InChain(const uint32_t* place, uint64_t address) const {
     uint32_t index = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; index != 0 && i < kGranule; ++i) {
+    for (uint32_t i = 0; index != 0 && i < 2 * kGranule; ++i) {
       SyncObject* object = __atomic_load_n(&objects_[index], __ATOMIC_ACQUIRE);
       if (__atomic_load_n(&object->address, __ATOMIC_RELAXED) == address) return object;
       index = __atomic_load_n(&object->next, __ATOMIC_ACQUIRE);
@@ -147,13 +150,18 @@ class SyncTable {
     return object;
   }
 
+  static bool IsIn(const SyncObject& object, uint64_t begin, uint64_t end) {
+    const uint64_t address = object.address & ~kBeside;
+    return address >= begin && address < end;
+  }
+
   // Removes those of the granule's objects that are in [begin, end).
   void RemoveFrom(uint32_t* place, uint64_t begin, uint64_t end) {
     ScopedLock guard(lock_);
     uint32_t* link = place;
     while (const uint32_t index = __atomic_load_n(link, __ATOMIC_RELAXED)) {
       SyncObject* object = objects_[index];
-      if (object->address < begin || object->address >= end) {
+      if (!IsIn(*object, begin, end)) {
         link = &object->next;
         continue;
       }
@@ -174,7 +182,7 @@ class SyncTable {
     uint32_t* link = place;
     while (const uint32_t index = __atomic_load_n(link, __ATOMIC_RELAXED)) {
       SyncObject* object = objects_[index];
-      if (object->address < begin || object->address >= end) {
+      if (!IsIn(*object, begin, end)) {
         link = &object->next;
         continue;
       }

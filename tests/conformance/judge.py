@@ -81,7 +81,7 @@ def kind_of_test(path, lines):
     """What a test is about, by its RUN lines: race, other or silent."""
     kinds = set()
     for line in lines:
-        for call in re.findall(r"FileCheck([^|;&<>]*)", line):
+        for call in re.findall(r"""FileCheck((?:"[^"]*"|'[^']*'|[^|;&<>"'])*)""", line):
             _, prefixes, _ = arguments(shlex.split(call.replace("%os", "Linux")))
             kinds |= set(expected(path, prefixes, line))
     if "other" in kinds:
