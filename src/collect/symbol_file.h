@@ -15,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "collect/called_functions.h"
 #include "collect/dwarf_index.h"
 #include "collect/dwarf_variables.h"
 #include "collect/symbol_table.h"
@@ -60,6 +61,8 @@ class SymbolFile {
     std::vector<DwarfVariables::Field> fields;
   };
   Members MembersAt(uint64_t code, uint64_t size, const std::vector<uint64_t>& offsets);
+  // The function of another library that was called before a return address; empty: none.
+  std::string CalledBefore(uint64_t return_address);
   // Is the address in memory that the file is loaded into, code or data?
   bool Covers(uint64_t address) const;
 
@@ -75,6 +78,7 @@ class SymbolFile {
   Dwfl_Module* module_;
   std::vector<std::pair<uint64_t, uint64_t>> segments_;
   std::optional<SymbolTable> symbols_;
+  std::optional<CalledFunctions> called_;
   bool dwarf_tried_ = false;
   std::optional<DwarfIndex> dwarf_;
   std::optional<DwarfVariables> variables_;

@@ -23,6 +23,7 @@ struct Frame {
   std::string module{};  // the file that holds the code; empty and no source either: `offset` is an address
   uint64_t offset = 0;   // in it: the return address, as `redflag symbolize` wants it
   bool inlined = false;  // into the next frame
+  std::string called{};  // the function of another library that it called here; empty: none, or not known
 };
 
 struct HeldLockInfo {

@@ -30,6 +30,11 @@ std::string ModuleOf(const std::string& module, uint64_t offset) {
   return fmt::format("{}+{:#x}", std::filesystem::path(module).filename().string(), offset);
 }
 
+// A function of libc, or one that the program says something with; not the compiler's call before an access.
+bool IsStoodInFor(std::string_view called) {
+  return !called.empty() && (!called.starts_with("__tsan_") || called.starts_with("__tsan_mem"));
+}
+
 std::string Pointer(Addr address) { return fmt::format("{:#014x}", Raw(address)); }
 
 class TsanRenderer {
@@ -86,11 +91,13 @@ class TsanRenderer {
   // Followed by a blank line, as every paragraph.
   void Stack(const std::vector<Frame>& stack) {
     if (stack.empty()) Line("    [failed to restore the stack]");
+    const bool has_called = !stack.empty() && IsStoodInFor(stack.front().called);
+    if (has_called) Line("    #0 {} <null> ({})", stack.front().called, ModuleOf(stack.front().module, 0));
     for (size_t i = 0; i < stack.size(); ++i) {
       const Frame& frame = stack[i];
       const std::string module =
           frame.module.empty() ? fmt::format("{:#x}", frame.offset) : ModuleOf(frame.module, frame.offset);
-      Line("    #{} {} {} ({})", i, FunctionOf(frame), Place(frame), module);
+      Line("    #{} {} {} ({})", i + (has_called ? 1 : 0), FunctionOf(frame), Place(frame), module);
     }
     text_ += '\n';
   }
