@@ -12,7 +12,7 @@ namespace {
 
 using Type = SuppressionRule::Type;
 
-constexpr std::array<std::pair<std::string_view, Type>, 14> kTypes = {{{"race", Type::kRace},
+constexpr std::array<std::pair<std::string_view, Type>, 17> kTypes = {{{"race", Type::kRace},
                                                                        {"race_top", Type::kRaceTop},
                                                                        {"fingerprint", Type::kFingerprint},
                                                                        {"variable", Type::kVariable},
@@ -25,8 +25,11 @@ constexpr std::array<std::pair<std::string_view, Type>, 14> kTypes = {{{"race", 
                                                                        {"obj", Type::kObject},
                                                                        {"object", Type::kObject},
                                                                        {"called_from_lib", Type::kCalledFromLib},
-                                                                       {"special", Type::kSpecial}}};
-constexpr std::array<std::string_view, 4> kWithoutEffect = {"deadlock", "mutex", "thread", "signal"};
+                                                                       {"special", Type::kSpecial},
+                                                                       {"mutex", Type::kMutex},
+                                                                       {"thread", Type::kThread},
+                                                                       {"signal", Type::kSignal}}};
+constexpr std::array<std::string_view, 1> kWithoutEffect = {"deadlock"};
 constexpr std::string_view kUntil = "until=";
 constexpr std::string_view kCalledBy = "<-";
 constexpr size_t kDigits = 16;  // of a fingerprint

@@ -36,6 +36,9 @@ struct SuppressionRule {
     kObject,         // the module of the innermost frame
     kCalledFromLib,  // the same
     kSpecial,        // a variable whose races are expected: demoted, not hidden
+    kMutex,          // not of races, but of misuse: a frame of its stack
+    kThread,         // likewise: of the creation of a thread that nobody waits for
+    kSignal,         // likewise: of a handler
   };
 
   Type type{};
@@ -45,7 +48,7 @@ struct SuppressionRule {
   uint64_t matches = 0;
 };
 
-// A type of the peers about which Redflag reports nothing: `deadlock:`, `mutex:`, `thread:`, `signal:`.
+// A type of the peers about which Redflag reports nothing: `deadlock:`.
 struct RuleWithoutEffect {
   std::string type;
 };

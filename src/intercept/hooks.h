@@ -42,13 +42,17 @@ void Unloading();
 void Unloaded(void* image, size_t bytes);
 
 // ---- Locks, by address ----
-enum class LockFlaw : uint8_t { kUnlockNotHeld, kUnlockByOther, kDestroyHeld, kDoubleLock, kInvalidAccess };
+enum class LockFlaw : uint8_t { kUnlockNotHeld, kDestroyHeld, kInvalidAccess };
 void LockCreated(Pc pc, const void* lock);
 void LockDestroyed(Pc pc, const void* lock);
 // After the real lock succeeded, before the real unlock. `depth`: how many levels of a recursive lock (condition variables give
 // up all at once).
 void Locked(Pc pc, const void* lock, LockMode mode, int depth = 1);
-// Answers how many levels were held and are given up: 1, or all of them if `all`.
+// The same of a lock that the program made itself: nobody has seen to it that it may be taken, or be given up.
+void LockedByItself(Pc pc, const void* lock, LockMode mode, int depth, bool may_repeat);
+int UnlockingByItself(Pc pc, const void* lock, LockMode mode, bool all);
+void LockDestroyedByItself(Pc pc, const void* lock);
+// Answers how many levels were held and are given up: 1, or all of them if `all`; 0: this thread does not hold it.
 int Unlocking(Pc pc, const void* lock, LockMode mode, bool all = false);
 void LockMisused(Pc pc, const void* lock, LockFlaw flaw);
 
@@ -110,6 +114,8 @@ struct Ignored {
 };
 Ignored HandlerBegins();
 void HandlerEnds(const Ignored& interrupted);
+// A handler has changed errno, which what it interrupted may be about to look at.
+void ErrnoSpoilt(Pc handler);
 // The calling thread jumps, perhaps out of a signal handler: what that has interrupted is not taken up again.
 void JumpBegins();
 

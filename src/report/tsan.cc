@@ -14,6 +14,7 @@
 namespace redflag {
 namespace {
 
+constexpr uint64_t kFreedBytes = 8;  // what it says of every free
 constexpr std::string_view kRule = "==================\n";
 
 std::string Place(const Frame& frame) {
@@ -57,6 +58,26 @@ class TsanRenderer {
     return std::move(text_);
   }
 
+  std::string RenderMisuse(std::string_view title) {
+    title_ = title;
+    text_ = kRule;
+    Line("WARNING: ThreadSanitizer: {} (pid={})", Kind(), report_.pid);
+    if (!report_.access.stack.empty()) Stack(report_.access.stack);
+    for (const HeldLockInfo& lock : report_.access.locks) {
+      if (lock.taken_at.empty()) continue;
+      Line("  and:");
+      Stack(lock.taken_at);
+    }
+    if (report_.block) {
+      Line("  Mutex M0 ({}) created at:", Pointer(report_.addr));
+      Stack(report_.block->allocated_at);
+    }
+    for (const ThreadInfo& thread : report_.threads) Thread(thread);
+    Summary();
+    text_ += kRule;
+    return std::move(text_);
+  }
+
  private:
   template <class... Args>
   void Line(fmt::format_string<Args...> format, Args&&... args) {
@@ -65,6 +86,7 @@ class TsanRenderer {
   }
 
   std::string_view Kind() const {
+    if (!title_.empty()) return title_;
     const bool after_free = !report_.earlier.empty() && report_.earlier.front().origin == AccessOrigin::kFree;
     if (report_.access.vptr && after_free) return "heap-use-after-free (virtual call vs free)";
     if (report_.access.vptr) return "data race on vptr (ctor/dtor vs virtual call)";
@@ -89,7 +111,11 @@ class TsanRenderer {
   }
 
   // Followed by a blank line, as every paragraph.
-  void Stack(const std::vector<Frame>& stack) {
+  void Stack(std::vector<Frame> stack) {
+    // It stands in for operator new as a whole.
+    const auto is_new = [](const Frame& frame) { return frame.function.starts_with("operator new"); };
+    if (!stack.empty() && is_new(stack.front())) stack.front().called.clear();
+    while (stack.size() > 1 && is_new(stack[0]) && is_new(stack[1])) stack.erase(stack.begin());
     if (stack.empty()) Line("    [failed to restore the stack]");
     const bool has_called = !stack.empty() && IsStoodInFor(stack.front().called);
     if (has_called) Line("    #0 {} <null> ({})", stack.front().called, ModuleOf(stack.front().module, 0));
@@ -112,7 +138,8 @@ class TsanRenderer {
       mutexes += fmt::format("{} M{}", lock.mode == LockMode::kShared ? "read" : "write", NumberOf(lock));
     }
     if (!mutexes.empty()) mutexes += ')';
-    Line("  {}{} of size {} at {} by {}{}:", when, what, site.size, Pointer(site.addr), ThreadOf(site.thread), mutexes);
+    const uint64_t size = site.origin == AccessOrigin::kFree ? kFreedBytes : site.size;
+    Line("  {}{} of size {} at {} by {}{}:", when, what, size, Pointer(site.addr), ThreadOf(site.thread), mutexes);
     Stack(site.stack);
   }
 
@@ -155,7 +182,8 @@ class TsanRenderer {
   }
 
   void Summary() {
-    const Frame* frame = FrameThatMatters(report_.access.stack);
+    const bool is_of_thread = report_.access.stack.empty() && !report_.threads.empty();
+    const Frame* frame = FrameThatMatters(is_of_thread ? report_.threads.front().created_at : report_.access.stack);
     if (frame == nullptr) return Line("SUMMARY: ThreadSanitizer: {}", Kind());
     const std::string place = !frame->file.empty() || frame->module.empty()
                                   ? Place(*frame)
@@ -164,6 +192,7 @@ class TsanRenderer {
   }
 
   const RaceReport& report_;
+  std::string_view title_;                    // if it is no race
   std::vector<const HeldLockInfo*> mutexes_;  // M0, M1, ...
   std::string text_;
 };
@@ -173,6 +202,10 @@ class TsanRenderer {
 std::string RenderTsan(const RaceReport& report) {
   const RaceReport printable = Printable(report);
   return TsanRenderer(printable).Render();
+}
+
+std::string RenderTsanMisuse(std::string_view title, const RaceReport& report) {
+  return TsanRenderer(report).RenderMisuse(title);
 }
 
 std::string TsanSummary(uint64_t reports) {

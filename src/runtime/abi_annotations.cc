@@ -143,12 +143,12 @@ REDFLAG_ANNOTATION(UnpublishMemoryRange, const void* memory, unsigned long bytes
 
 REDFLAG_ANNOTATION(RWLockCreate, const void* lock) { hooks::LockCreated(REDFLAG_CALLER, lock); }
 REDFLAG_ANNOTATION(RWLockCreateStatic, const void* lock) { hooks::LockCreated(REDFLAG_CALLER, lock); }
-REDFLAG_ANNOTATION(RWLockDestroy, const void* lock) { hooks::LockDestroyed(REDFLAG_CALLER, lock); }
+REDFLAG_ANNOTATION(RWLockDestroy, const void* lock) { hooks::LockDestroyedByItself(REDFLAG_CALLER, lock); }
 REDFLAG_ANNOTATION(RWLockAcquired, const void* lock, long is_write) {
-  hooks::Locked(REDFLAG_CALLER, lock, ModeOf(is_write));
+  hooks::LockedByItself(REDFLAG_CALLER, lock, ModeOf(is_write), 1, false);
 }
 REDFLAG_ANNOTATION(RWLockReleased, const void* lock, long is_write) {
-  hooks::Unlocking(REDFLAG_CALLER, lock, ModeOf(is_write));
+  hooks::UnlockingByItself(REDFLAG_CALLER, lock, ModeOf(is_write), false);
 }
 
 // ---- Barriers of the program's own making ----

@@ -50,7 +50,7 @@ REDFLAG_ABI void __tsan_mutex_create(void* mutex, unsigned flags) {
 }
 // The same at the end: others may still use it while static objects are destroyed.
 REDFLAG_ABI void __tsan_mutex_destroy(void* mutex, unsigned flags) {
-  if ((flags & kLinkerInit) == 0 || (flags & kNotStatic) != 0) hooks::LockDestroyed(REDFLAG_CALLER, mutex);
+  if ((flags & kLinkerInit) == 0 || (flags & kNotStatic) != 0) hooks::LockDestroyedByItself(REDFLAG_CALLER, mutex);
 }
 
 REDFLAG_ABI void __tsan_mutex_pre_lock(void*, unsigned) { Ignore(+1); }
@@ -58,12 +58,13 @@ REDFLAG_ABI void __tsan_mutex_pre_lock(void*, unsigned) { Ignore(+1); }
 REDFLAG_ABI void __tsan_mutex_post_lock(void* mutex, unsigned flags, int recursion) {
   Ignore(-1);
   if ((flags & kTryLockFailed) != 0) return;
-  hooks::Locked(REDFLAG_CALLER, mutex, ModeOf(flags), (flags & kRecursiveLock) != 0 && recursion > 0 ? recursion : 1);
+  hooks::LockedByItself(REDFLAG_CALLER, mutex, ModeOf(flags),
+                        (flags & kRecursiveLock) != 0 && recursion > 0 ? recursion : 1, true);
 }
 
 // Answers how many levels were given up, to be passed to post_lock when they are taken back.
 REDFLAG_ABI int __tsan_mutex_pre_unlock(void* mutex, unsigned flags) {
-  const int levels = hooks::Unlocking(REDFLAG_CALLER, mutex, ModeOf(flags), (flags & kRecursiveUnlock) != 0);
+  const int levels = hooks::UnlockingByItself(REDFLAG_CALLER, mutex, ModeOf(flags), (flags & kRecursiveUnlock) != 0);
   Ignore(+1);
   return levels;
 }
@@ -78,7 +79,7 @@ REDFLAG_ABI void __tsan_check_no_mutexes_held() {
   Thread* t = Runtime::Enter();
   if (t == nullptr) return;
   if (!t->locks.empty()) {
-    TellNote(1, "a thread holds a mutex where it says that it holds none (__tsan_check_no_mutexes_held)");
+    Runtime::Get().Misused(*t, t->locks.begin()->address, wire::Flaw::kHeldInWrongContext, REDFLAG_CALLER);
   }
   Runtime::Leave(t);
 }

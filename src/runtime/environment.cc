@@ -249,6 +249,7 @@ Flags FlagsFromEnvironment() {
   if (GetEnvironment("REDFLAG_TEXT", text, sizeof text) && IsSame(text, "tsan")) {
     flags.sync_reports = true;
     flags.watch_ms = 0;
+    flags.report_thread_leaks = true;
   }
   // What the program wants unless the user says otherwise. It may name options of other tools, so nobody complains.
   if (__tsan_default_options != nullptr) {

@@ -15,6 +15,10 @@ namespace redflag::rt {
   FLAG(int, watch_ms, 200, "hold a report back so long, to say what is done to the variable after the race; 0: don't")          \
   FLAG(bool, sync_reports, false, "go on only when a report is written; in the form of ThreadSanitizer: true")              \
   FLAG(bool, report_bugs, true, "report what is found")                                                                 \
+  FLAG(bool, report_mutex_bugs, true, "report locks that are used as none may be: unlocked while not held, destroyed while held")   \
+  FLAG(bool, report_destroy_locked, true, "among these, locks that are destroyed while they are held")                   \
+  FLAG(bool, report_thread_leaks, false, "report threads that ended, were not joined nor detached; in the form of ThreadSanitizer: true") \
+  FLAG(bool, report_signal_unsafe, true, "report signal handlers that change errno")                                     \
   FLAG(bool, print_stats, false, "print counters at the end")                                                           \
   FLAG(int, memory_limit_mb, 0, "forget old accesses when the process uses more memory than this; 0: no limit")          \
   FLAG(int, slot_times, 0, "for tests: how many releases a thread has before it needs another slot; 0: a million")        \

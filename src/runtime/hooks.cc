@@ -109,6 +109,10 @@ class Children {
       return;
     }
   }
+  template <class Visit>
+  void ForEach(Visit visit) const {
+    for (const Child* at = first_; at != nullptr; at = at->next) visit(*at);
+  }
   // Nobody is left; `visit` may free it.
   template <class Visit>
   void Clear(Visit visit) {
@@ -188,6 +192,7 @@ void LockCreated(Pc pc, const void* lock) {
   if (!t) return;
   Touch(*t, lock, AccessKind::kWrite, pc);
   Runtime::Get().ForgetSync(*t, AddressOf(lock));
+  Runtime::Get().LockMade(*t, AddressOf(lock), pc);
 }
 void LockDestroyed(Pc pc, const void* lock) {
   if (foreign_allocator.Has(pc)) return;
@@ -208,7 +213,45 @@ int Unlocking(Pc pc, const void* lock, LockMode mode, bool all) {
   Entered t;
   return t.watches_sync() ? Runtime::Get().Unlock(*t, AddressOf(lock), mode, all, pc) : 1;
 }
-void LockMisused(Pc, const void*, LockFlaw) {}
+void LockedByItself(Pc pc, const void* lock, LockMode mode, int depth, bool may_repeat) {
+  {
+    Entered t;
+    if (!t.watches_sync()) return;
+    wire::Flaw flaw{};
+    if (!may_repeat && Runtime::Get().FindLockFlaw(*t, AddressOf(lock), mode, true, flaw)) {
+      Runtime::Get().Misused(*t, AddressOf(lock), flaw, pc);
+    }
+  }
+  Locked(pc, lock, mode, depth);
+}
+int UnlockingByItself(Pc pc, const void* lock, LockMode mode, bool all) {
+  const int levels = Unlocking(pc, lock, mode, all);
+  if (levels != 0) return levels;
+  Entered t;
+  wire::Flaw flaw{};
+  if (t.watches_sync() && Runtime::Get().FindLockFlaw(*t, AddressOf(lock), mode, false, flaw)) {
+    Runtime::Get().Misused(*t, AddressOf(lock), flaw, pc);
+  }
+  return 1;
+}
+void LockDestroyedByItself(Pc pc, const void* lock) {
+  {
+    Entered t;
+    if (t.watches_sync() && Runtime::Get().IsHeld(AddressOf(lock))) {
+      Runtime::Get().Misused(*t, AddressOf(lock), wire::Flaw::kDestroyHeld, pc);
+      Runtime::Get().Unlock(*t, AddressOf(lock), LockMode::kExclusive, true, pc);
+    }
+  }
+  LockDestroyed(pc, lock);
+}
+void LockMisused(Pc pc, const void* lock, LockFlaw flaw) {
+  Entered t;
+  if (!t.watches_sync()) return;
+  const wire::Flaw said = flaw == LockFlaw::kUnlockNotHeld ? wire::Flaw::kUnlockNotHeld
+                          : flaw == LockFlaw::kDestroyHeld ? wire::Flaw::kDestroyHeld
+                                                           : wire::Flaw::kInvalidLock;
+  Runtime::Get().Misused(*t, AddressOf(lock), said, pc);
+}
 
 // ---- Edges ----
 
@@ -427,7 +470,28 @@ void AfterForkInChild() {
   }
   rt::Gate::Open();
 }
-int Exiting(int status) { return Runtime::FinishProcess(status); }
+// Threads that have ended, and that somebody could still join, but nobody did.
+void TellLeaks() {
+  constexpr uint32_t kMost = 64;
+  Entered t;
+  if (!t || !Runtime::Get().flags().report_thread_leaks) return;
+  Tid leaked[kMost];
+  uint32_t count = 0;
+  {
+    ScopedLock guard(children.lock());
+    children.ForEach([&](const Child& child) {
+      if (child.ended && !child.detached && count < kMost) leaked[count++] = child.thread->state.tid;
+    });
+  }
+  for (uint32_t i = count; i-- > 0;) {
+    Runtime::Get().Misused(leaked[i], wire::Flaw::kThreadLeak, Runtime::Get().InfoOf(leaked[i]).created_at);
+  }
+}
+
+int Exiting(int status) {
+  TellLeaks();
+  return Runtime::FinishProcess(status);
+}
 
 void EnterFunction(Pc pc) { rt::EnterFunction(pc); }
 void LeaveFunction() { rt::LeaveFunction(); }
@@ -454,6 +518,11 @@ void HandlerEnds(const Ignored& interrupted) {
   t->mode.ignore_reads = static_cast<decltype(t->mode.ignore_reads)>(interrupted.reads);
   t->mode.ignore_writes = static_cast<decltype(t->mode.ignore_writes)>(interrupted.writes);
   t->ignore_sync = interrupted.sync;
+}
+void ErrnoSpoilt(Pc handler) {
+  Entered t;
+  if (!t || !Runtime::Get().flags().report_signal_unsafe) return;
+  Runtime::Get().Misused((*t).state.tid, wire::Flaw::kSpoiltErrno, (*t).CallsAt(Runtime::Get().contexts(), handler));
 }
 void JumpBegins() {
   Thread* thread = rt::local.thread;

@@ -430,6 +430,13 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
     Recorder::Prepare(t, contexts_, taken_at);
   SyncTable::Locked object(syncs_, lock);
   NoteSync(t, EventKind::kLock, *object, taken_at, mode);
+  object->taken_at = taken_at;
+  if (object->made_at == kNoContext) object->made_at = taken_at;
+  if (mode == LockMode::kExclusive) {
+    object->owner = t.state.tid;
+  } else {
+    ++object->readers;
+  }
   if (kAsksForLocks) {
     t.locks[t.locks.size() - 1].name = object->name;
     t.state.held.Acquire(object->name, mode);
@@ -453,6 +460,11 @@ int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all, uint64_t 
     t.SetChain(t.locks.empty() ? kNoContext : t.locks[t.locks.size() - 1].chain);
     SyncTable::Locked object(syncs_, lock);
     NoteSync(t, EventKind::kUnlock, *object, kNoContext, mode);
+    if (mode == LockMode::kExclusive) {
+      object->owner = kNoThread;
+    } else if (object->readers != 0) {
+      --object->readers;
+    }
     HandedOn(t, detector_.OnUnlock(t.state, object->sync, mode), wire::Handover::kUnlock, lock, place);
     return given_up;
   }

@@ -87,6 +87,13 @@ class Runtime {
   void Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place);
   int Unlock(Thread& t, uint64_t lock, LockMode mode, bool all, uint64_t place);
   LockMode HeldMode(Thread& t, uint64_t lock);
+  // Locks that are used as none may be (misuse.cc): what would be wrong with it now, if anything; and that it was. LockMade: for reports.
+  void LockMade(Thread& t, uint64_t lock, uint64_t place);
+  bool FindLockFlaw(Thread& t, uint64_t lock, LockMode mode, bool locks, wire::Flaw& flaw);
+  bool IsHeld(uint64_t lock);
+  void Misused(Thread& t, uint64_t lock, wire::Flaw flaw, uint64_t place);
+  // The same of what is about no lock; of a thread that is leaked.
+  void Misused(Tid thread, wire::Flaw flaw, ContextId where);
   void ForgetSync(Thread& t, uint64_t addr);
   // flag: kNotify, of a condition variable.
   void Acquire(Thread& t, uint64_t object, EventFlag flag = EventFlag::kNone);

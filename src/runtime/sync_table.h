@@ -23,8 +23,12 @@ struct SyncObject {
   uint32_t version = 0;  // odd while something changes; never the same again
   uint64_t address = 0;  // 0: removed
   Detector::Sync sync;
-  SyncId name{};      // of a lock, for sets of locks: never the same again
-  uint32_t next = 0;  // another one in the same granule, or another free one: its index
+  Tid owner = kNoThread;  // who holds it exclusively, as far as it is a lock
+  uint32_t readers = 0;   // how many hold it shared
+  ContextId taken_at = kNoContext;
+  ContextId made_at = kNoContext;  // or first used
+  SyncId name{};                   // of a lock, for sets of locks: never the same again
+  uint32_t next = 0;               // another one in the same granule, or another free one: its index
 };
 
 class SyncTable {
@@ -169,6 +173,10 @@ class SyncTable {
       BeginChange(*object);
       __atomic_store_n(link, object->next, __ATOMIC_RELEASE);
       object->address = 0;
+      object->owner = kNoThread;
+      object->readers = 0;
+      object->taken_at = kNoContext;
+      object->made_at = kNoContext;
       Clear(detector_, object->sync);
       object->next = free_;
       free_ = index;

@@ -178,8 +178,8 @@ class Thread {
   [[gnu::always_inline]] static bool IsOrdinary(uint64_t mode_word, AccessKind kind) {
     return (IsWrite(kind) ? mode_word & ~(uint64_t{0xffff} << 32) : mode_word << 16) == 0;
   }
-  uint64_t annotated_phase = 0;               // of the barrier of the program's own making that it waits at
-  int ignore_sync = 0;                        // nothing that the thread does orders anything
+  uint64_t annotated_phase = 0;  // of the barrier of the program's own making that it waits at
+  int ignore_sync = 0;           // nothing that the thread does orders anything
   LockUses lock_uses;
   int64_t until_memory_check = kMemoryCheck;  // accesses to go
   RaceRecord record;

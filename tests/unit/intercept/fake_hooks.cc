@@ -226,6 +226,7 @@ void EnterFunction(Pc pc) {
 void LeaveFunction() { Append("LeaveFunction", fake::entered[--fake::entered_depth % fake::kEntered], nullptr); }
 uint64_t CallDepth() { return fake::entered_depth; }
 void JumpBegins() {}
+void ErrnoSpoilt(Pc) {}
 Ignored HandlerBegins() { return {}; }
 void HandlerEnds(const Ignored&) {}
 void LeaveCallsTo(uint64_t depth) {
