@@ -171,7 +171,7 @@ std::vector<std::string> Suppressions::Add(std::string_view text, const std::str
   }
   for (const auto& [type, count] : without_effect) {
     const std::string rules = count == 1 ? "rule has" : "rules have";
-    complaints.push_back(fmt::format("{}{} {} {} no effect: only data races are reported",
+    complaints.push_back(fmt::format("{}{} {} {} no effect: no deadlocks are reported",
                                      source.empty() ? "" : source + ": ", count, type, rules));
   }
   return complaints;

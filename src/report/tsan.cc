@@ -33,7 +33,8 @@ std::string ModuleOf(const std::string& module, uint64_t offset) {
 
 // A function of libc, or one that the program says something with; not the compiler's call before an access.
 bool IsStoodInFor(std::string_view called) {
-  return !called.empty() && (!called.starts_with("__tsan_") || called.starts_with("__tsan_mem"));
+  return !called.empty() && (!called.starts_with("__tsan_") || called.starts_with("__tsan_mem") ||
+                             called == "__tsan_check_no_mutexes_held");
 }
 
 std::string Pointer(Addr address) { return fmt::format("{:#014x}", Raw(address)); }

@@ -142,8 +142,20 @@ REDFLAG_ANNOTATION(UnpublishMemoryRange, const void* memory, unsigned long bytes
 // ---- Locks of the program's own making ----
 
 REDFLAG_ANNOTATION(RWLockCreate, const void* lock) { hooks::LockCreated(REDFLAG_CALLER, lock); }
-REDFLAG_ANNOTATION(RWLockCreateStatic, const void* lock) { hooks::LockCreated(REDFLAG_CALLER, lock); }
-REDFLAG_ANNOTATION(RWLockDestroy, const void* lock) { hooks::LockDestroyedByItself(REDFLAG_CALLER, lock); }
+// Of one that the linker initialized: its past stays, and its destructor does not end it.
+REDFLAG_ANNOTATION(RWLockCreateStatic, const void* lock) {
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  Runtime::Get().LockIsStatic(reinterpret_cast<uint64_t>(lock), true);
+  Runtime::Leave(t);
+}
+REDFLAG_ANNOTATION(RWLockDestroy, const void* lock) {
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  const bool ends = Runtime::Get().EndsLock(reinterpret_cast<uint64_t>(lock), false, false);
+  Runtime::Leave(t);
+  if (ends) hooks::LockDestroyedByItself(REDFLAG_CALLER, lock);
+}
 REDFLAG_ANNOTATION(RWLockAcquired, const void* lock, long is_write) {
   hooks::LockedByItself(REDFLAG_CALLER, lock, ModeOf(is_write), 1, false);
 }

@@ -47,10 +47,21 @@ REDFLAG_ABI void __tsan_release(void* object) { AnnouncedRelease(REDFLAG_CALLER,
 // One that the linker initialized may have been used before its constructor ran: its past stays.
 REDFLAG_ABI void __tsan_mutex_create(void* mutex, unsigned flags) {
   if ((flags & kLinkerInit) == 0) hooks::LockCreated(REDFLAG_CALLER, mutex);
+  if ((flags & (kLinkerInit | kNotStatic)) == 0) return;
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  Runtime::Get().LockIsStatic(reinterpret_cast<uint64_t>(mutex), (flags & kLinkerInit) != 0);
+  Runtime::Leave(t);
 }
-// The same at the end: others may still use it while static objects are destroyed.
+// The same at the end: others may still use it while static objects are destroyed. A destructor that knows that its object is not static must
+// have had a constructor that knew it, too.
 REDFLAG_ABI void __tsan_mutex_destroy(void* mutex, unsigned flags) {
-  if ((flags & kLinkerInit) == 0 || (flags & kNotStatic) != 0) hooks::LockDestroyedByItself(REDFLAG_CALLER, mutex);
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  const bool ends =
+      Runtime::Get().EndsLock(reinterpret_cast<uint64_t>(mutex), (flags & kLinkerInit) != 0, (flags & kNotStatic) != 0);
+  Runtime::Leave(t);
+  if (ends) hooks::LockDestroyedByItself(REDFLAG_CALLER, mutex);
 }
 
 REDFLAG_ABI void __tsan_mutex_pre_lock(void*, unsigned) { Ignore(+1); }

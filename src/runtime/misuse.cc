@@ -52,6 +52,17 @@ bool Runtime::IsHeld(uint64_t lock) {
   return object && (object->owner != kNoThread || object->readers != 0);
 }
 
+void Runtime::LockIsStatic(uint64_t lock, bool is_static) {
+  SyncTable::Locked object(syncs_, lock);
+  (is_static ? object->is_static : object->is_not_static) = true;
+}
+
+bool Runtime::EndsLock(uint64_t lock, bool is_static, bool is_not_static) {
+  SyncTable::Locked object(syncs_, lock, SyncTable::Locked::kLook);
+  if (is_static || (object && object->is_static)) return false;
+  return !is_not_static || (object && object->is_not_static);
+}
+
 void Runtime::Misused(Thread& t, uint64_t lock, wire::Flaw flaw, uint64_t place) {
   if (!flags_.report_bugs || !flags_.report_mutex_bugs || !is_watching()) return;
   if (flaw == wire::Flaw::kDestroyHeld && !flags_.report_destroy_locked) return;

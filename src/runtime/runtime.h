@@ -91,6 +91,9 @@ class Runtime {
   void LockMade(Thread& t, uint64_t lock, uint64_t place);
   bool FindLockFlaw(Thread& t, uint64_t lock, LockMode mode, bool locks, wire::Flaw& flaw);
   bool IsHeld(uint64_t lock);
+  // A lock of the program's own is static, or certainly not; does a destructor, which says what it knows, end its life?
+  void LockIsStatic(uint64_t lock, bool is_static);
+  bool EndsLock(uint64_t lock, bool is_static, bool is_not_static);
   void Misused(Thread& t, uint64_t lock, wire::Flaw flaw, uint64_t place);
   // The same of what is about no lock; of a thread that is leaked.
   void Misused(Tid thread, wire::Flaw flaw, ContextId where);

@@ -27,8 +27,11 @@ struct SyncObject {
   uint32_t readers = 0;   // how many hold it shared
   ContextId taken_at = kNoContext;
   ContextId made_at = kNoContext;  // or first used
-  SyncId name{};                   // of a lock, for sets of locks: never the same again
-  uint32_t next = 0;               // another one in the same granule, or another free one: its index
+  bool is_static =
+      false;  // of a lock that the program made: it may be used before it is constructed, and after it was destroyed
+  bool is_not_static = false;  // it is known that it may not
+  SyncId name{};               // of a lock, for sets of locks: never the same again
+  uint32_t next = 0;           // another one in the same granule, or another free one: its index
 };
 
 class SyncTable {
@@ -177,6 +180,8 @@ class SyncTable {
       object->readers = 0;
       object->taken_at = kNoContext;
       object->made_at = kNoContext;
+      object->is_static = false;
+      object->is_not_static = false;
       Clear(detector_, object->sync);
       object->next = free_;
       free_ = index;
