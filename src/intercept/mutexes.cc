@@ -25,10 +25,12 @@ const pthread_mutex_t& Inside(const void* mutex) { return *static_cast<const pth
 bool IsDestroyed(const void* mutex) { return __atomic_load_n(&Inside(mutex).__data.__kind, __ATOMIC_RELAXED) == -1; }
 
 bool IsNotHeld(const void* mutex) {
-  constexpr int kPlainKinds =
-      3;  // normal, recursive, error-checking, adaptive; without robustness or inherited priorities
+  // Neither robust ones nor those that inherit priorities, whose words mean other things; nor those that check by themselves, of which the
+  // program may want to hear that.
   const auto& data = Inside(mutex).__data;
-  if ((__atomic_load_n(&data.__kind, __ATOMIC_RELAXED) & 127) > kPlainKinds) return false;
+  const int kind = __atomic_load_n(&data.__kind, __ATOMIC_RELAXED) & 127;
+  if (kind != PTHREAD_MUTEX_NORMAL && kind != PTHREAD_MUTEX_RECURSIVE && kind != PTHREAD_MUTEX_ADAPTIVE_NP)
+    return false;
   if (__atomic_load_n(&data.__lock, __ATOMIC_RELAXED) == 0) return true;
   return __atomic_load_n(&data.__owner, __ATOMIC_RELAXED) != arch::Syscall(SYS_gettid);
 }

@@ -33,6 +33,7 @@ int main() {
       pthread_mutex_trylock(&mutex);
     }
     pthread_mutex_unlock(&mutex);
+    if (type == PTHREAD_MUTEX_ERRORCHECK && pthread_mutex_unlock(&mutex) != EPERM) return 1;
     pthread_mutex_destroy(&mutex);
     pthread_mutex_init(&mutex, nullptr);
     pthread_mutex_lock(&mutex);
