@@ -162,7 +162,8 @@ AccessSite ReportBuilder::SiteOf(const RawAccess& access) {
     site.locks.push_back({.name = LockName(lock.address),
                           .mode = lock.shared ? LockMode::kShared : LockMode::kExclusive,
                           .taken_at = lock.taken_at ? StackOf(*lock.taken_at) : std::vector<Frame>(),
-                          .addr = Addr{lock.address}});
+                          .addr = Addr{lock.address},
+                          .made_at = lock.made_at ? StackOf(*lock.made_at) : std::vector<Frame>()});
   }
   return site;
 }

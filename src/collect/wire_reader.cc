@@ -120,7 +120,9 @@ RawBlock TakeBlock(Cursor& cursor) {
 RawLock TakeLock(Cursor& cursor) {
   const auto head = cursor.Take<wire::Lock>("lock");
   RawLock lock{.address = head.address, .shared = cursor.TakeFlag(head.shared, "lock"), .taken_at = {}};
-  if (cursor.TakeFlag(head.has_stack, "lock")) lock.taken_at = cursor.TakeStack("stack of a lock");
+  if (head.stacks > 2) cursor.Fail(fmt::format("a lock with {} stacks", head.stacks));
+  if (head.stacks >= 1) lock.taken_at = cursor.TakeStack("stack of a lock");
+  if (head.stacks == 2) lock.made_at = cursor.TakeStack("stack of a lock's making");
   return lock;
 }
 

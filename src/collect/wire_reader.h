@@ -58,6 +58,7 @@ struct RawLock {
   uint64_t address = 0;
   bool shared = false;
   std::optional<RawStack> taken_at;
+  std::optional<RawStack> made_at{};
 
   bool operator==(const RawLock&) const = default;
 };

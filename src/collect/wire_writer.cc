@@ -140,8 +140,13 @@ class Encoder {
                          .value = access.value.value_or(0)});
     PutStack(access.stack);
     for (const RawLock& lock : access.locks) {
-      Put(wire::Lock{.address = lock.address, .shared = lock.shared ? 1u : 0u, .has_stack = lock.taken_at ? 1u : 0u});
-      if (lock.taken_at) PutStack(*lock.taken_at);
+      Put(wire::Lock{.address = lock.address,
+                     .shared = lock.shared ? 1u : 0u,
+                     .stacks = lock.made_at    ? 2u
+                               : lock.taken_at ? 1u
+                                               : 0u});
+      if (lock.taken_at || lock.made_at) PutStack(lock.taken_at.value_or(RawStack()));
+      if (lock.made_at) PutStack(*lock.made_at);
     }
     if (access.known) {
       Put(wire::Known{.object = access.known->object,

@@ -29,8 +29,9 @@ struct Frame {
 struct HeldLockInfo {
   std::string name;
   LockMode mode{};
-  std::vector<Frame> taken_at;  // innermost first; empty: not known
-  Addr addr{};                  // 0: not known
+  std::vector<Frame> taken_at;   // innermost first; empty: not known
+  Addr addr{};                   // 0: not known
+  std::vector<Frame> made_at{};  // or first used; empty: not known
 };
 
 // One access of a race.

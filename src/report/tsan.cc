@@ -50,8 +50,10 @@ class TsanRenderer {
     for (const AccessSite& earlier : report_.earlier) Site(earlier, "Previous ");
     if (report_.block) Location(*report_.block);
     for (size_t i = 0; i < mutexes_.size(); ++i) {
-      Line("  Mutex M{} ({}) taken at:", i, mutexes_[i]->name);
-      Stack(mutexes_[i]->taken_at);
+      const HeldLockInfo& mutex = *mutexes_[i];
+      const bool is_known = !mutex.made_at.empty();
+      Line("  Mutex M{} ({}) {} at:", i, is_known ? Pointer(mutex.addr) : mutex.name, is_known ? "created" : "taken");
+      Stack(is_known ? mutex.made_at : mutex.taken_at);
     }
     for (const ThreadInfo& thread : report_.threads) Thread(thread);
     Summary();

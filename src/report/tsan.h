@@ -1,5 +1,5 @@
 // A report as ThreadSanitizer prints it, for scripts and dashboards that read its reports. What they look for is there, word for word; what
-// ThreadSanitizer does not know is left out, and a mutex has the place where it was taken, not where it was made.
+// ThreadSanitizer does not know is left out, and a mutex whose making was not seen has the place where it was taken.
 #pragma once
 
 #include <cstdint>

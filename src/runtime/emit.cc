@@ -462,9 +462,10 @@ void Emitter::AddStackAndLocks(Runtime& runtime, wire::AccessHead head, ContextI
   message_.Add(head);
   AddStack(runtime, context);
   for (uint32_t i = 0; i < head.lock_count; ++i) {
-    message_.Add(wire::Lock{
-        .address = locks[i].address, .shared = locks[i].mode == LockMode::kShared ? 1u : 0u, .has_stack = 1});
+    message_.Add(
+        wire::Lock{.address = locks[i].address, .shared = locks[i].mode == LockMode::kShared ? 1u : 0u, .stacks = 2});
     AddStack(runtime, locks[i].context);
+    AddStack(runtime, runtime.WhereMade(locks[i].address));
   }
 }
 

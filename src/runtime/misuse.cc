@@ -52,6 +52,11 @@ bool Runtime::IsHeld(uint64_t lock) {
   return object && (object->owner != kNoThread || object->readers != 0);
 }
 
+ContextId Runtime::WhereMade(uint64_t lock) const {
+  const SyncObject* object = syncs_.Peek(lock);
+  return object == nullptr ? kNoContext : __atomic_load_n(&object->made_at, __ATOMIC_RELAXED);
+}
+
 void Runtime::LockIsStatic(uint64_t lock, bool is_static) {
   SyncTable::Locked object(syncs_, lock);
   (is_static ? object->is_static : object->is_not_static) = true;

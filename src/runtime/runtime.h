@@ -91,6 +91,8 @@ class Runtime {
   void LockMade(Thread& t, uint64_t lock, uint64_t place);
   bool FindLockFlaw(Thread& t, uint64_t lock, LockMode mode, bool locks, wire::Flaw& flaw);
   bool IsHeld(uint64_t lock);
+  // Or first used; for reports: without its lock, which somebody may hold who waits for a report.
+  ContextId WhereMade(uint64_t lock) const;
   // A lock of the program's own is static, or certainly not; does a destructor, which says what it knows, end its life?
   void LockIsStatic(uint64_t lock, bool is_static);
   bool EndsLock(uint64_t lock, bool is_static, bool is_not_static);
