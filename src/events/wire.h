@@ -89,8 +89,8 @@ inline constexpr int kTagShift = 8;
 
 struct Lock {
   uint64_t address;
-  uint32_t shared;     // 1: held for reading
-  uint32_t stacks;     // 1: a Stack follows: where it was acquired. 2: and one where it was made, or first used
+  uint32_t shared;  // 1: held for reading
+  uint32_t stacks;  // 1: a Stack follows: where it was acquired. 2: and one where it was made, or first used
 };
 
 // How a thread hands on what it knows.

@@ -108,7 +108,8 @@ class LoadedFiles {
       const bool is_program = at == _r_debug.r_map;
       const auto* header = reinterpret_cast<const Elf64_Ehdr*>(at->l_addr);
       if (!is_program && at->l_addr == 0) continue;
-      const auto* parts = reinterpret_cast<const Elf64_Phdr*>(is_program ? getauxval(AT_PHDR) : at->l_addr + header->e_phoff);
+      const auto* parts =
+          reinterpret_cast<const Elf64_Phdr*>(is_program ? getauxval(AT_PHDR) : at->l_addr + header->e_phoff);
       const uint64_t part_count = is_program ? getauxval(AT_PHNUM) : header->e_phnum;
       const char* path = is_program ? reinterpret_cast<const char*>(getauxval(AT_EXECFN)) : at->l_name;
       if (path == nullptr || path[0] == '\0') continue;

@@ -54,7 +54,7 @@ bool Runtime::IsHeld(uint64_t lock) {
 
 ContextId Runtime::WhereMade(uint64_t lock) const {
   const SyncObject* object = syncs_.Peek(lock);
-  return object == nullptr ? kNoContext : __atomic_load_n(&object->made_at, __ATOMIC_RELAXED);
+  return object == nullptr ? kNoContext : object->made_at;
 }
 
 void Runtime::LockIsStatic(uint64_t lock, bool is_static) {
