@@ -9,6 +9,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 FUZZ_SECONDS ?= 600
 BENCH_FLAGS ?=
+CONFORMANCE_FLAGS ?=
 JOBS ?= $(shell nproc)
 
 REDFLAG := build/release/bin/redflag
@@ -95,6 +96,12 @@ test-slow: ctest-slow fuzz ## Run the slow tests: a million random traces, mutat
 ctest-slow: build-release build-cross
 	$(call heading,slow tests)
 	@ctest --test-dir build/release -L slow -C Slow --output-on-failure --no-tests=error
+
+# CONFORMANCE_FLAGS: options of tests/conformance/run.py, such as --only mutex_ or --peer.
+.PHONY: conformance
+conformance: build-release ## Run LLVM's own tests of ThreadSanitizer with our runtime (docs/conformance.md)
+	$(call heading,conformance)
+	@tests/conformance/run.py --redflag $(REDFLAG) $(CONFORMANCE_FLAGS)
 
 # BENCH_FLAGS: options of bench/run, such as --quick; bench/run --help tells them all.
 .PHONY: bench

@@ -15,6 +15,7 @@ g++-12                    first compiler, and code under test
 clang-19                  second compiler, and code under test
 clang-14                  code under test
 libclang-rt-19-dev        AddressSanitizer, UBSan and libFuzzer runtimes
+llvm-19-tools             tests/conformance: FileCheck
 clang-format-19           make format, format check
 clang-tidy-19             make check
 cmake                     build

@@ -269,8 +269,8 @@ std::vector<std::string> Instrumented(CompilerFamily family, const std::vector<s
   // Behind theirs, which may end in -fno-sanitize=all -fsanitize=thread.
   if (is_gcc && (instruments || (job.links && as_tsan))) out.emplace_back("-fsanitize=thread");
   if (!is_gcc && instruments) {
-    out.emplace_back("-Xclang");
     out.emplace_back("-fsanitize=thread");
+    out.emplace_back("-fno-sanitize-link-runtime");
   }
   return out;
 }

@@ -2,7 +2,7 @@
 //
 // The compiler is told to instrument (-fsanitize=thread) and the linker to use our runtime in place of the compiler's own:
 //   g++     links -ltsan when it sees the option, early, as an interposing library must be: it finds ours under that name
-//   clang   would link its own in any case, so the option goes to the compiler proper only, and ours is named
+//   clang   is told not to link its own, and ours is named
 // cmake/redflag-config.cmake.in and cmake/redflag.pc.in say the same to build systems.
 #pragma once
 

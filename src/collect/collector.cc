@@ -46,6 +46,18 @@ void Collector::On(const RaceMessage& race) {
   if (patience == patience.zero()) WriteAll();
 }
 
+void Collector::On(const MisuseMessage& misuse) {
+  const MisuseReport report = builder_.Build(misuse);
+  if (triage_.Suppresses(report)) {
+    ++suppressed_misuses_;
+    return;
+  }
+  ++misuses_;
+  WriteAll();  // in the order in which they came
+  output_.Print([&](Colour colour) { return RenderMisuse(options_.form, report, colour); });
+  if (options_.json) options_.json(LineOf(MisuseToJson(report)));
+}
+
 void Collector::On(const WatchedMessage& watched) {
   const auto held = std::find_if(held_.begin(), held_.end(),
                                  [&](const Held& candidate) { return candidate.sequence == watched.sequence; });
@@ -88,11 +100,14 @@ void Collector::Finish(uint64_t dropped) {
   const ProcessMessage& process = builder_.process();
   if (lost != 0) Say(fmt::format("warning: {} found no room: reports may be missing", Count(lost, "message")));
   if (unreadable_ > 1) Say(fmt::format("warning: {} made no sense", Count(unreadable_, "message")));
-  if (races() != 0 && options_.form == TextForm::kTsan) {
-    output_.Print([&](Colour) { return TsanSummary(races()); });
+  if (options_.form == TextForm::kTsan) {
+    if (races() + misuses_ != 0) output_.Print([&](Colour) { return TsanSummary(races() + misuses_); });
   } else if (races() != 0) {
     Say(fmt::format("{} in {} (process {}){}", Count(races(), "data race"), process.command, process.pid,
                     repeated() == 0 ? "" : fmt::format("; {} of them not shown", Count(repeated(), "repetition"))));
+  }
+  if (misuses_ != 0 && options_.form != TextForm::kTsan) {
+    Say(fmt::format("{} of locks, threads or signals", Count(misuses_, "misuse")));
   }
   if (races() > 1 && options_.form != TextForm::kTsan) {
     for (const std::string& line : DescribeGroups(triage_.groups(), kMaxListed)) Say("  " + line);
@@ -113,6 +128,7 @@ void Collector::Finish(uint64_t dropped) {
                         {"detector", options_.detector},
                         {"orderly", ended_},
                         {"races", races()},
+                        {"misuses", misuses_},
                         {"repeated", repeated_by},
                         {"repetitions", repeated()},
                         {"suppressed", suppressed()},

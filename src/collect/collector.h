@@ -60,7 +60,7 @@ class Collector {
   uint64_t races() const { return triage_.groups().size(); }
   uint64_t repeated() const { return triage_.repeated(); }
   // Races that the program told and nobody wants to hear of, repetitions included.
-  uint64_t suppressed() const { return triage_.suppressed(); }
+  uint64_t suppressed() const { return triage_.suppressed() + suppressed_misuses_; }
 
  private:
   void On(ProcessMessage& process) { builder_.OnProcess(std::move(process)); }
@@ -74,6 +74,7 @@ class Collector {
     ended_ = true;
   }
   void On(const FlushMessage&) { WriteAll(); }
+  void On(const MisuseMessage& misuse);
   void On(const WatchedMessage& watched);
   void On(const DetectorMessage&) {}
   void On(const RepeatsMessage& repeats) { triage_.Repeat(repeats.sequence, repeats.count); }
@@ -98,6 +99,8 @@ class Collector {
   wire::Counters counters_{};
   bool ended_ = false;
   uint64_t unreadable_ = 0;
+  uint64_t misuses_ = 0;
+  uint64_t suppressed_misuses_ = 0;
 };
 
 }  // namespace redflag

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 #include "report/evidence.h"
 #include "report/fingerprint.h"
@@ -59,6 +61,31 @@ bool IsRuntime(const std::string& path) { return path.find("/libredflag_rt") != 
 
 bool MayBeGlobal(const RaceMessage& race) {
   return !race.block || race.block->place == wire::Place::kUnknown || race.block->place == wire::Place::kGlobal;
+}
+
+// Title, and category for suppressions; as ThreadSanitizer has them.
+std::pair<const char*, const char*> WordsFor(wire::Flaw flaw) {
+  switch (flaw) {
+    case wire::Flaw::kUnlockNotHeld:
+      return {"unlock of an unlocked mutex (or by a wrong thread)", "mutex"};
+    case wire::Flaw::kDestroyHeld:
+      return {"destroy of a locked mutex", "mutex"};
+    case wire::Flaw::kDoubleLock:
+      return {"double lock of a mutex", "mutex"};
+    case wire::Flaw::kInvalidLock:
+      return {"use of an invalid mutex (e.g. uninitialized or destroyed)", "mutex"};
+    case wire::Flaw::kReadLockOfWritten:
+      return {"read lock of a write locked mutex", "mutex"};
+    case wire::Flaw::kReadUnlockOfWritten:
+      return {"read unlock of a write locked mutex", "mutex"};
+    case wire::Flaw::kHeldInWrongContext:
+      return {"mutex held in the wrong context", "mutex"};
+    case wire::Flaw::kThreadLeak:
+      return {"thread leak", "thread"};
+    case wire::Flaw::kSpoiltErrno:
+      return {"signal handler spoils errno", "signal"};
+  }
+  return {"misuse", "mutex"};
 }
 
 }  // namespace
@@ -139,7 +166,8 @@ AccessSite ReportBuilder::SiteOf(const RawAccess& access) {
     site.locks.push_back({.name = LockName(lock.address),
                           .mode = lock.shared ? LockMode::kShared : LockMode::kExclusive,
                           .taken_at = lock.taken_at ? StackOf(*lock.taken_at) : std::vector<Frame>(),
-                          .addr = Addr{lock.address}});
+                          .addr = Addr{lock.address},
+                          .made_at = lock.made_at ? StackOf(*lock.made_at) : std::vector<Frame>()});
   }
   return site;
 }
@@ -418,6 +446,21 @@ std::vector<std::vector<std::string>> ReportBuilder::ModulesOf(const RaceMessage
     }
   }
   return modules;
+}
+
+MisuseReport ReportBuilder::Build(const MisuseMessage& misuse) {
+  MisuseReport report;
+  std::tie(report.title, report.category) = WordsFor(misuse.flaw);
+  report.thread = ThreadName(misuse.thread);
+  report.where = StackOf(misuse.where);
+  if (misuse.object != 0) report.mutex = LockName(misuse.object);
+  report.addr = Addr{misuse.object};
+  report.taken_at = StackOf(misuse.taken_at);
+  report.made_at = StackOf(misuse.made_at);
+  if (misuse.thread != 0) report.threads.push_back(InfoOf(misuse.thread));
+  report.command = process_.command;
+  report.pid = process_.pid;
+  return report;
 }
 
 }  // namespace redflag

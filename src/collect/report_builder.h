@@ -12,6 +12,7 @@
 #include "collect/modules.h"
 #include "collect/symbolizer.h"
 #include "collect/wire_reader.h"
+#include "report/misuse_report.h"
 #include "report/race_report.h"
 #include "report/source.h"
 
@@ -29,6 +30,7 @@ class ReportBuilder {
   void OnTag(TagMessage tag) { tags_.insert_or_assign(tag.number, std::move(tag)); }
 
   RaceReport Build(const RaceMessage& race);
+  MisuseReport Build(const MisuseMessage& misuse);
 
   // What was seen of its variable since.
   void AddWatched(const WatchedMessage& watched, RaceReport& report);

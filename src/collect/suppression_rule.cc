@@ -12,7 +12,7 @@ namespace {
 
 using Type = SuppressionRule::Type;
 
-constexpr std::array<std::pair<std::string_view, Type>, 19> kTypes = {{{"race", Type::kRace},
+constexpr std::array<std::pair<std::string_view, Type>, 22> kTypes = {{{"race", Type::kRace},
                                                                        {"race_top", Type::kRaceTop},
                                                                        {"fingerprint", Type::kFingerprint},
                                                                        {"variable", Type::kVariable},
@@ -30,8 +30,11 @@ constexpr std::array<std::pair<std::string_view, Type>, 19> kTypes = {{{"race", 
                                                                        {"rdlock", Type::kReadLock},
                                                                        {"trylock", Type::kTryLock},
                                                                        {"tryrdlock", Type::kTryReadLock},
-                                                                       {"unlock", Type::kUnlock}}};
-constexpr std::array<std::string_view, 4> kWithoutEffect = {"deadlock", "mutex", "thread", "signal"};
+                                                                       {"unlock", Type::kUnlock},
+                                                                       {"mutex", Type::kMutex},
+                                                                       {"thread", Type::kThread},
+                                                                       {"signal", Type::kSignal}}};
+constexpr std::array<std::string_view, 1> kWithoutEffect = {"deadlock"};
 constexpr std::string_view kUntil = "until=";
 constexpr std::string_view kCalledBy = "<-";
 constexpr size_t kDigits = 16;  // of a fingerprint

@@ -41,6 +41,9 @@ struct SuppressionRule {
     kTryLock,        // ... or fails to
     kTryReadLock,
     kUnlock,  // ... gives it back
+    kMutex,   // not of races, but of misuse: a frame of its stack
+    kThread,  // likewise: of the creation of a thread that nobody waits for
+    kSignal,  // likewise: of a handler
   };
 
   Type type{};
@@ -50,7 +53,7 @@ struct SuppressionRule {
   uint64_t matches = 0;
 };
 
-// A type of the peers about which Redflag reports nothing: `deadlock:`, `mutex:`, `thread:`, `signal:`.
+// A type of the peers about which Redflag reports nothing: `deadlock:`.
 struct RuleWithoutEffect {
   std::string type;
 };

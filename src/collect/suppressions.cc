@@ -176,7 +176,7 @@ std::vector<std::string> Suppressions::Add(std::string_view text, const std::str
   }
   for (const auto& [type, count] : without_effect) {
     const std::string rules = count == 1 ? "rule has" : "rules have";
-    complaints.push_back(fmt::format("{}{} {} {} no effect: only data races are reported",
+    complaints.push_back(fmt::format("{}{} {} {} no effect: no deadlocks are reported",
                                      source.empty() ? "" : source + ": ", count, type, rules));
   }
   return complaints;
@@ -198,6 +198,27 @@ std::vector<std::string> Suppressions::AddFiles(std::string_view names) {
     for (std::string& complaint : Add(text, name)) complaints.push_back(std::move(complaint));
   }
   return complaints;
+}
+
+bool Suppressions::Match(const MisuseReport& report) {
+  const Type type = report.category == "mutex"    ? Type::kMutex
+                    : report.category == "thread" ? Type::kThread
+                                                  : Type::kSignal;
+  const auto matches = [&](const SuppressionRule& rule, const std::vector<Frame>& stack) {
+    return std::any_of(stack.begin(), stack.end(),
+                       [&](const Frame& frame) { return MatchesFrame(rule.patterns.front(), frame); });
+  };
+  for (SuppressionRule& rule : rules_) {
+    if (rule.type != type) continue;
+    const bool is_named = type == Type::kThread &&
+                          std::any_of(report.threads.begin(), report.threads.end(), [&](const ThreadInfo& thread) {
+                            return matches(rule, thread.created_at) || MatchesName(rule.patterns.front(), thread.title);
+                          });
+    if (!is_named && !matches(rule, report.where) && !matches(rule, report.taken_at)) continue;
+    ++rule.matches;
+    return true;
+  }
+  return false;
 }
 
 bool Suppressions::Match(const RaceReport& report) {

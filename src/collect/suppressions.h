@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "collect/suppression_rule.h"
+#include "report/misuse_report.h"
 #include "report/race_report.h"
 
 namespace redflag {
@@ -26,6 +27,7 @@ class Suppressions {
   std::vector<std::string> AddFiles(std::string_view names);
 
   bool Match(const RaceReport& report);
+  bool Match(const MisuseReport& report);
 
   // Is the race unwanted for the modules alone that its code is in? Needs no names. For each access: the modules of its frames, the
   // innermost first.

@@ -96,6 +96,12 @@ SymbolFile::SymbolFile(Session session, Dwfl_Module* module) : session_(std::mov
   }
 }
 
+std::string SymbolFile::CalledBefore(uint64_t return_address) {
+  GElf_Addr bias = 0;
+  if (!called_) called_.emplace(dwfl_module_getelf(module_, &bias));
+  return called_->Before(return_address);
+}
+
 bool SymbolFile::Covers(uint64_t address) const {
   return std::any_of(segments_.begin(), segments_.end(),
                      [&](const auto& segment) { return address >= segment.first && address < segment.second; });

@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "collect/called_functions.h"
 #include "collect/dwarf_frames.h"
 #include "collect/dwarf_functions.h"
 #include "collect/dwarf_index.h"
@@ -86,6 +87,8 @@ class SymbolFile {
   std::optional<Local> LocalAt(uint64_t return_address, const DwarfFrames::Call& call, uint64_t address);
   // Where on a stack the frame ends of the function that a call returns to, which returns itself to what lies at `slot`.
   std::optional<uint64_t> FrameEndAt(uint64_t return_address, uint64_t slot);
+  // The function of another library that was called before a return address; empty: none.
+  std::string CalledBefore(uint64_t return_address);
   // Is the address in memory that the file is loaded into, code or data?
   bool Covers(uint64_t address) const;
 
@@ -101,6 +104,7 @@ class SymbolFile {
   Dwfl_Module* module_;
   std::vector<std::pair<uint64_t, uint64_t>> segments_;
   std::optional<SymbolTable> symbols_;
+  std::optional<CalledFunctions> called_;
   bool dwarf_tried_ = false;
   std::optional<DwarfIndex> dwarf_;
   std::optional<DwarfVariables> variables_;

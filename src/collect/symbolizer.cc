@@ -32,6 +32,7 @@ const std::vector<Frame>& Symbolizer::Frames(const std::string& path, const File
     frame.module = path;
     frame.offset = return_address;
   }
+  if (entry.file != nullptr) frames.front().called = entry.file->CalledBefore(return_address);
   return frames;
 }
 

@@ -40,6 +40,9 @@ class Triage {
   // A report, if the race is new and wanted. `count`: how often it happened.
   std::optional<RaceReport> Take(const RaceMessage& race, uint64_t count = 1);
 
+  // Does the user not want to hear of it?
+  bool Suppresses(const MisuseReport& report) { return suppressions_.Match(report); }
+
   // The race with this number (RaceMessage::sequence) was found again.
   void Repeat(uint64_t sequence, uint64_t count);
 

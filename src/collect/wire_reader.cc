@@ -137,7 +137,9 @@ RawBlock TakeBlock(Cursor& cursor) {
 RawLock TakeLock(Cursor& cursor) {
   const auto head = cursor.Take<wire::Lock>("lock");
   RawLock lock{.address = head.address, .shared = cursor.TakeFlag(head.shared, "lock"), .taken_at = {}};
-  if (cursor.TakeFlag(head.has_stack, "lock")) lock.taken_at = cursor.TakeStack("stack of a lock");
+  if (head.stacks > 2) cursor.Fail(fmt::format("a lock with {} stacks", head.stacks));
+  if (head.stacks >= 1) lock.taken_at = cursor.TakeStack("stack of a lock");
+  if (head.stacks == 2) lock.made_at = cursor.TakeStack("stack of a lock's making");
   return lock;
 }
 
@@ -208,6 +210,22 @@ WatchedMessage TakeWatched(Cursor& cursor) {
   return watched;
 }
 
+MisuseMessage TakeMisuse(Cursor& cursor) {
+  const auto head = cursor.Take<wire::Misuse>("misuse");
+  if (Raw(head.flaw) > Raw(wire::kLastFlaw)) cursor.Fail(fmt::format("a misuse of kind {}", Raw(head.flaw)));
+  MisuseMessage misuse{.sequence = head.sequence,
+                       .object = head.object,
+                       .thread = head.thread,
+                       .flaw = head.flaw,
+                       .where = {},
+                       .taken_at = {},
+                       .made_at = {}};
+  misuse.where = cursor.TakeStack("stack of a misuse");
+  misuse.taken_at = cursor.TakeStack("stack of a lock");
+  misuse.made_at = cursor.TakeStack("stack of a lock");
+  return misuse;
+}
+
 NoteMessage TakeNote(Cursor& cursor) {
   const auto note = cursor.Take<wire::Note>("note");
   return {.severity = note.severity, .text = cursor.TakeText("text of a note")};
@@ -257,6 +275,8 @@ WireMessage TakeBody(Cursor& cursor, wire::MessageType type) {
       return TakeWatched(cursor);
     case wire::MessageType::kFlush:
       return FlushMessage{};
+    case wire::MessageType::kMisuse:
+      return TakeMisuse(cursor);
     case wire::MessageType::kDetector:
       return DetectorMessage{cursor.TakeText("name of a detector")};
   }

@@ -58,6 +58,7 @@ struct RawLock {
   uint64_t address = 0;
   bool shared = false;
   std::optional<RawStack> taken_at;
+  std::optional<RawStack> made_at{};
 
   bool operator==(const RawLock&) const = default;
 };
@@ -138,6 +139,18 @@ struct RaceMessage {
   bool operator==(const RaceMessage&) const = default;
 };
 
+struct MisuseMessage {
+  uint64_t sequence = 0;
+  uint64_t object = 0;
+  uint32_t thread = 0;
+  wire::Flaw flaw{};
+  RawStack where;
+  RawStack taken_at;
+  RawStack made_at;
+
+  bool operator==(const MisuseMessage&) const = default;
+};
+
 struct CountersMessage {
   wire::Counters counters{};
 };
@@ -193,9 +206,9 @@ struct EndMessage {
   bool operator==(const EndMessage&) const = default;
 };
 
-using WireMessage =
-    std::variant<ProcessMessage, ModuleMessage, ThreadMessage, RaceMessage, CountersMessage, NoteMessage, EndMessage,
-                 SuppressionsMessage, TagMessage, DetectorMessage, RepeatsMessage, WatchedMessage, FlushMessage>;
+using WireMessage = std::variant<ProcessMessage, ModuleMessage, ThreadMessage, RaceMessage, CountersMessage,
+                                 NoteMessage, EndMessage, SuppressionsMessage, TagMessage, DetectorMessage,
+                                 RepeatsMessage, WatchedMessage, FlushMessage, MisuseMessage>;
 
 struct WireError {
   size_t offset = 0;  // into the message

@@ -34,6 +34,7 @@ class Encoder {
   static wire::MessageType TypeOf(const DetectorMessage&) { return wire::MessageType::kDetector; }
   static wire::MessageType TypeOf(const RepeatsMessage&) { return wire::MessageType::kRepeats; }
   static wire::MessageType TypeOf(const WatchedMessage&) { return wire::MessageType::kWatched; }
+  static wire::MessageType TypeOf(const MisuseMessage&) { return wire::MessageType::kMisuse; }
   static wire::MessageType TypeOf(const FlushMessage&) { return wire::MessageType::kFlush; }
 
   void PutBytes(const void* from, size_t size) {
@@ -89,6 +90,16 @@ class Encoder {
   }
   void Body(const EndMessage&) {}
   void Body(const FlushMessage&) {}
+  void Body(const MisuseMessage& misuse) {
+    Put(wire::Misuse{.sequence = misuse.sequence,
+                     .object = misuse.object,
+                     .thread = misuse.thread,
+                     .flaw = misuse.flaw,
+                     .reserved = {}});
+    PutStack(misuse.where);
+    PutStack(misuse.taken_at);
+    PutStack(misuse.made_at);
+  }
   void Body(const WatchedMessage& watched) {
     Put(wire::Watched{.sequence = watched.sequence, .access_count = watched.accesses.size()});
     for (const RawAccess& access : watched.accesses) PutAccess(access);
@@ -139,8 +150,13 @@ class Encoder {
                          .value = access.value.value_or(0)});
     PutStack(access.stack);
     for (const RawLock& lock : access.locks) {
-      Put(wire::Lock{.address = lock.address, .shared = lock.shared ? 1u : 0u, .has_stack = lock.taken_at ? 1u : 0u});
-      if (lock.taken_at) PutStack(*lock.taken_at);
+      Put(wire::Lock{.address = lock.address,
+                     .shared = lock.shared ? 1u : 0u,
+                     .stacks = lock.made_at    ? 2u
+                               : lock.taken_at ? 1u
+                                               : 0u});
+      if (lock.taken_at || lock.made_at) PutStack(lock.taken_at.value_or(RawStack()));
+      if (lock.made_at) PutStack(*lock.made_at);
     }
     if (access.known) {
       Put(wire::Known{.object = access.known->object,

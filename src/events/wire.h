@@ -33,6 +33,7 @@ enum class MessageType : uint16_t {
   kRepeats,       // Repeats: how often a race that was told was found again; before the end
   kWatched,  // Watched, AccessHead + Stack + Lock[] for each access: what was done to a variable after its race was told
   kFlush,    // somebody waits until all that was told is written
+  kMisuse,  // Misuse, three Stacks: where it happened, where the lock was taken, where it was made or first used; empty: not known
 };
 
 struct MessageHeader {
@@ -88,8 +89,8 @@ inline constexpr int kTagShift = 8;
 
 struct Lock {
   uint64_t address;
-  uint32_t shared;     // 1: held for reading
-  uint32_t has_stack;  // 1: a Stack follows: where it was acquired
+  uint32_t shared;  // 1: held for reading
+  uint32_t stacks;  // 1: a Stack follows: where it was acquired. 2: and one where it was made, or first used
 };
 
 // How a thread hands on what it knows.
@@ -149,6 +150,28 @@ struct Race {
   uint32_t access_count;
   uint32_t accesses_found;  // more than access_count if some did not fit
   uint32_t has_block;
+};
+
+// What is wrong besides races.
+enum class Flaw : uint8_t {
+  kUnlockNotHeld,
+  kDestroyHeld,
+  kDoubleLock,
+  kInvalidLock,
+  kReadLockOfWritten,
+  kReadUnlockOfWritten,
+  kHeldInWrongContext,
+  kThreadLeak,
+  kSpoiltErrno,
+};
+inline constexpr Flaw kLastFlaw = Flaw::kSpoiltErrno;
+
+struct Misuse {
+  uint64_t sequence;  // of reports
+  uint64_t object;    // the lock; 0: it is about none
+  uint32_t thread;    // that did it, or is leaked
+  Flaw flaw;
+  uint8_t reserved[3];
 };
 
 struct Counters {

@@ -19,6 +19,9 @@ constexpr int kDescriptors = 1 << 16;
 // Never read or written: addresses for what has none.
 alignas(8) constinit char objects[kObjects * 8] = {};
 
+// By place in the table above, the place of who watches it, plus 1.
+constinit uint32_t watchers[kObjects] = {};
+
 constinit uint32_t numbers[kDescriptors] = {};  // of files without names; 0: none yet
 constinit uint32_t last_number = 0;
 
@@ -31,6 +34,8 @@ enum Namespace : uint64_t { kInode = 1, kPorts, kPort, kName, kNumber };
 const void* ObjectOf(Namespace space, uint64_t a, uint64_t b = 0) {
   return &objects[HashKey(HashKey(a + (uint64_t{space} << 56)) + b) % kObjects * 8];
 }
+
+uint64_t IndexOf(const void* object) { return static_cast<uint64_t>(static_cast<const char*>(object) - objects) / 8; }
 
 uint32_t NewNumber() { return __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED); }
 
@@ -125,19 +130,22 @@ void TellDescriptor(hooks::Pc pc, int fd, uint64_t identity, Purpose purpose) {
   }
 }
 
-const void* ObjectOfFile(hooks::Pc pc, int fd, Purpose purpose) {
-  const bool sending = purpose != Purpose::kReceive;
-  if (fd < 0) return nullptr;
-  struct stat file;
+bool Ask(int fd, struct stat& file) {
 #if defined(SYS_newfstatat)
   constexpr int64_t kCall = SYS_newfstatat;
 #else
   constexpr int64_t kCall = SYS_fstatat;
 #endif
-  if (arch::Syscall(kCall, fd, reinterpret_cast<int64_t>(""), reinterpret_cast<int64_t>(&file), AT_EMPTY_PATH) != 0) {
-    return nullptr;
-  }
-  TellDescriptor(pc, fd, HashKey(HashKey(file.st_ino) + file.st_dev) | 1, purpose);
+  return arch::Syscall(kCall, fd, reinterpret_cast<int64_t>(""), reinterpret_cast<int64_t>(&file), AT_EMPTY_PATH) == 0;
+}
+
+uint64_t IdentityOf(const struct stat& file) { return HashKey(HashKey(file.st_ino) + file.st_dev) | 1; }
+
+const void* ObjectOfFile(hooks::Pc pc, int fd, Purpose purpose) {
+  const bool sending = purpose != Purpose::kReceive;
+  struct stat file;
+  if (fd < 0 || !Ask(fd, file)) return nullptr;
+  TellDescriptor(pc, fd, IdentityOf(file), purpose);
   switch (file.st_mode & S_IFMT) {
     case S_IFIFO:
     case S_IFREG:
@@ -166,6 +174,22 @@ void ForgetDescriptors(hooks::Pc pc, unsigned first, unsigned last) {
     if (__atomic_exchange_n(&identities[fd], 0, __ATOMIC_RELAXED) != 0) hooks::Renewed(pc, &descriptors[fd]);
     SetNumber(static_cast<int>(fd), 0);
   }
+}
+
+void Watched(const void* object, const void* watcher) {
+  __atomic_store_n(&watchers[IndexOf(object)], static_cast<uint32_t>(IndexOf(watcher) + 1), __ATOMIC_RELAXED);
+}
+
+const void* WatcherOf(const void* object) {
+  const uint32_t watcher = __atomic_load_n(&watchers[IndexOf(object)], __ATOMIC_RELAXED);
+  return watcher == 0 ? nullptr : &objects[(uint64_t{watcher} - 1) * 8];
+}
+
+void Replaced(hooks::Pc pc, int fd) {
+  struct stat file;
+  if (fd < 0 || fd >= kDescriptors || !Ask(fd, file)) return;
+  __atomic_store_n(&identities[fd], IdentityOf(file), __ATOMIC_RELAXED);
+  hooks::Made(pc, &descriptors[fd]);
 }
 
 int DescriptorAt(uint64_t address) {

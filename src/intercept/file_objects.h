@@ -40,6 +40,13 @@ int DescriptorAt(uint64_t address);
 // A datagram to an address (struct sockaddr) instead of the connected one.
 const void* ObjectOfAddress(const void* address, uint32_t bytes);
 
+// Data that is sent to the object is also told of by `watcher`, the object of an epoll; and who that is, or null.
+void Watched(const void* object, const void* watcher);
+const void* WatcherOf(const void* object);
+
+// `fd` was open, and is of another file since this thread made it so.
+void Replaced(hooks::Pc pc, int fd);
+
 // New descriptors of one file that has no name; duplicates; the end of one.
 void MadeTogether(int fd, int other);
 void Duplicated(int fd, int duplicate);

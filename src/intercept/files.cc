@@ -2,7 +2,7 @@
 // releases before the call, also if it then fails; what takes over acquires after it, also at the end of the file: somebody closed
 // the other end.
 //
-// Not interposed: stdio, whose buffers are its own business and whose calls inside libc cannot be seen; poll and select, which only
+// Not interposed: what stdio does with its buffers, which are its own business (stdio.cc has what it reads and writes of the program's); poll and select, which only
 // look; asynchronous and mapped I/O.
 #include <fcntl.h>
 #include <linux/close_range.h>
@@ -26,7 +26,9 @@ namespace redflag {
 namespace {
 
 void Release(hooks::Pc pc, const void* object) {
-  if (object != nullptr) hooks::Release(pc, object);
+  if (object == nullptr) return;
+  hooks::Release(pc, object);
+  if (const void* watcher = WatcherOf(object)) hooks::Release(pc, watcher);
 }
 
 void TellRead(hooks::Pc pc, const void* from, size_t bytes) {
@@ -269,10 +271,15 @@ REDFLAG_INTERCEPT(int, shutdown, int fd, int how) {
   return Send(REDFLAG_CALLER, fd, [&] { return real::shutdown(fd, how); }, [] {});
 }
 
-// ---- epoll: what was registered or changed comes before who is told of it ----
+// ---- epoll: what was registered or changed, or sent to what is registered, comes before who is told of it ----
 
 REDFLAG_INTERCEPT(int, epoll_ctl, int epoll, int operation, int fd, epoll_event* event) {
   const hooks::Pc pc = REDFLAG_CALLER;
+  if (operation != EPOLL_CTL_DEL && hooks::Active()) {
+    const void* watched = ObjectOfReceiving(pc, fd);
+    const void* watcher = ObjectOfReceiving(pc, epoll);
+    if (watched != nullptr && watcher != nullptr) Watched(watched, watcher);
+  }
   return Send(
       pc, epoll, [&] { return real::epoll_ctl(epoll, operation, fd, event); },
       [&] { TellRead(pc, event, sizeof *event); });
@@ -352,9 +359,13 @@ REDFLAG_INTERCEPT(int, fclose, FILE* file) {
 
 namespace {
 
-// `to` is closed, if it is one, and becomes another descriptor of what `fd` is of.
-void TellReplaced(hooks::Pc pc, int fd, int to) {
-  if (hooks::Active() && fd != to && arch::Syscall(SYS_fcntl, fd, F_GETFD) >= 0) Release(pc, ObjectOfClosing(pc, to));
+// `to` is closed, if it is one, and becomes another descriptor of what `fd` is of, at one stroke: programs do that to descriptors that
+// others use, and to those alone who close them it matters. Was it one?
+bool TellReplaced(hooks::Pc pc, int fd, int to) {
+  if (!hooks::Active() || fd == to || arch::Syscall(SYS_fcntl, fd, F_GETFD) < 0) return false;
+  if (arch::Syscall(SYS_fcntl, to, F_GETFD) < 0) return false;
+  Release(pc, ObjectOfSending(pc, to));
+  return true;
 }
 
 }  // namespace
@@ -377,16 +388,18 @@ REDFLAG_INTERCEPT(void, closefrom, int first) {
 }
 
 REDFLAG_INTERCEPT(int, dup2, int fd, int to) {
-  TellReplaced(REDFLAG_CALLER, fd, to);
+  const bool replaces = TellReplaced(REDFLAG_CALLER, fd, to);
   const int duplicate = real::dup2(fd, to);
   if (duplicate >= 0) Duplicated(fd, duplicate);
+  if (duplicate >= 0 && replaces) Replaced(REDFLAG_CALLER, to);
   return duplicate;
 }
 
 REDFLAG_INTERCEPT(int, dup3, int fd, int to, int flags) {
-  TellReplaced(REDFLAG_CALLER, fd, to);
+  const bool replaces = TellReplaced(REDFLAG_CALLER, fd, to);
   const int duplicate = real::dup3(fd, to, flags);
   if (duplicate >= 0) Duplicated(fd, duplicate);
+  if (duplicate >= 0 && replaces) Replaced(REDFLAG_CALLER, to);
   return duplicate;
 }
 

@@ -34,7 +34,7 @@ void Write(Pc pc, void* to, size_t bytes);
 // A block of the heap begins its life; ends it (told before the real free). `bytes` as usable by the program.
 void Allocated(Pc pc, void* block, size_t bytes);
 void Freeing(Pc pc, void* block, size_t bytes);
-// Fresh pages; pages that go away, or are replaced.
+// Fresh pages, the first of which are written; pages that go away, or are replaced.
 void Mapped(Pc pc, void* pages, size_t bytes);
 void Unmapping(Pc pc, void* pages, size_t bytes);
 // Libraries may be unloaded now: stacks that lead into them must keep their names. Then each one that is gone, its whole image.
@@ -42,13 +42,17 @@ void Unloading();
 void Unloaded(void* image, size_t bytes);
 
 // ---- Locks, by address ----
-enum class LockFlaw : uint8_t { kUnlockNotHeld, kUnlockByOther, kDestroyHeld, kDoubleLock, kInvalidAccess };
+enum class LockFlaw : uint8_t { kUnlockNotHeld, kDestroyHeld, kInvalidAccess };
 void LockCreated(Pc pc, const void* lock);
 void LockDestroyed(Pc pc, const void* lock);
 // After the real lock succeeded, before the real unlock. `depth`: how many levels of a recursive lock (condition variables give
 // up all at once).
 void Locked(Pc pc, const void* lock, LockMode mode, int depth = 1);
-// Answers how many levels were held and are given up: 1, or all of them if `all`.
+// The same of a lock that the program made itself: nobody has seen to it that it may be taken, or be given up.
+void LockedByItself(Pc pc, const void* lock, LockMode mode, int depth, bool may_repeat);
+int UnlockingByItself(Pc pc, const void* lock, LockMode mode, bool all);
+void LockDestroyedByItself(Pc pc, const void* lock);
+// Answers how many levels were held and are given up: 1, or all of them if `all`; 0: this thread does not hold it.
 int Unlocking(Pc pc, const void* lock, LockMode mode, bool all = false);
 void LockMisused(Pc pc, const void* lock, LockFlaw flaw);
 
@@ -72,6 +76,7 @@ void BarrierForgotten(Pc pc, const void* barrier);
 void Using(Pc pc, const void* descriptor);
 void Closing(Pc pc, const void* descriptor);  // before the real close
 void Renewed(Pc pc, const void* descriptor);  // it is of another file than it was
+void Made(Pc pc, const void* descriptor);     // the same, by this thread: whoever closes it comes after that
 
 // ---- Threads ----
 // The creator prepares a child, starts it with the real call, and says how that went; the child begins as its first action. A
@@ -103,6 +108,14 @@ void LeaveFunction();
 // How many calls are on the stack; and back to as many, for jumps.
 uint64_t CallDepth();
 void LeaveCallsTo(uint64_t depth);
+// A signal handler begins, and ends: what the interrupted code wants ignored is not the handler's.
+struct Ignored {
+  int all = 0, reads = 0, writes = 0, sync = 0;
+};
+Ignored HandlerBegins();
+void HandlerEnds(const Ignored& interrupted);
+// A handler has changed errno, which what it interrupted may be about to look at.
+void ErrnoSpoilt(Pc handler);
 // The calling thread jumps, perhaps out of a signal handler: what that has interrupted is not taken up again.
 void JumpBegins();
 

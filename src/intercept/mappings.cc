@@ -15,8 +15,13 @@ REDFLAG_REAL(void*, mremap, void* pages, size_t bytes, size_t new_bytes, int fla
 
 namespace {
 
-// Else the kernel refuses, and there is nothing to tell. (4096: the smallest page of both architectures.)
-bool IsPages(const void* pages, size_t bytes) { return reinterpret_cast<uintptr_t>(pages) % 4096 == 0 && bytes != 0; }
+// Else the kernel refuses, and there is nothing to tell. (4096: the smallest page of both architectures; neither gives a program addresses of
+// more than 48 bits unless it asks for them.)
+bool IsPages(const void* pages, size_t bytes) {
+  constexpr uint64_t kEnd = uint64_t{1} << 48;
+  const auto begin = reinterpret_cast<uint64_t>(pages);
+  return begin % 4096 == 0 && bytes != 0 && begin < kEnd && bytes <= kEnd - begin;
+}
 
 void* Tail(void* pages, size_t bytes) { return static_cast<char*>(pages) + bytes; }
 

@@ -3,10 +3,12 @@
 //
 // pthread_mutex_consistent and the priority ceiling are not interposed: they order nothing.
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <threads.h>
 
 #include <cerrno>
 
+#include "base/arch.h"
 #include "intercept/hooks.h"
 #include "intercept/real.h"
 
@@ -16,17 +18,37 @@ namespace {
 // A robust mutex whose owner died is taken all the same: the new owner is told, and is the owner.
 bool Taken(int error) { return error == 0 || error == EOWNERDEAD; }
 
+// What libc itself thinks of a mutex, C11's being one of pthreads inside. Locks may have been taken while nobody watched: only what is
+// certainly wrong is told.
+const pthread_mutex_t& Inside(const void* mutex) { return *static_cast<const pthread_mutex_t*>(mutex); }
+
+bool IsDestroyed(const void* mutex) { return __atomic_load_n(&Inside(mutex).__data.__kind, __ATOMIC_RELAXED) == -1; }
+
+bool IsNotHeld(const void* mutex) {
+  // Neither robust ones nor those that inherit priorities, whose words mean other things; nor those that check by themselves, of which the
+  // program may want to hear that.
+  const auto& data = Inside(mutex).__data;
+  const int kind = __atomic_load_n(&data.__kind, __ATOMIC_RELAXED) & 127;
+  if (kind != PTHREAD_MUTEX_NORMAL && kind != PTHREAD_MUTEX_RECURSIVE && kind != PTHREAD_MUTEX_ADAPTIVE_NP)
+    return false;
+  if (__atomic_load_n(&data.__lock, __ATOMIC_RELAXED) == 0) return true;
+  return __atomic_load_n(&data.__owner, __ATOMIC_RELAXED) != arch::Syscall(SYS_gettid);
+}
+
 template <class Real, class Mutex, class... Rest>
 int Lock(hooks::Pc pc, const Real& real, Mutex* mutex, Rest... rest) {
   if (!hooks::Active()) return real(mutex, rest...);
   const int error = real(mutex, rest...);
   if (Taken(error)) hooks::Locked(pc, mutex, LockMode::kExclusive);
+  if (error == EINVAL && IsDestroyed(mutex)) hooks::LockMisused(pc, mutex, hooks::LockFlaw::kInvalidAccess);
   return error;
 }
 
 template <class Real, class Mutex>
 int Unlock(hooks::Pc pc, const Real& real, Mutex* mutex) {
-  if (hooks::Active()) hooks::Unlocking(pc, mutex, LockMode::kExclusive);
+  if (hooks::Active() && hooks::Unlocking(pc, mutex, LockMode::kExclusive) == 0 && IsNotHeld(mutex)) {
+    hooks::LockMisused(pc, mutex, hooks::LockFlaw::kUnlockNotHeld);
+  }
   return real(mutex);
 }
 

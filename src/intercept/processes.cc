@@ -8,6 +8,7 @@
 // _exit, so to everybody else it is the parent for that while; and no function can stand in for one that returns twice
 // on one stack.
 #include <pthread.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -70,6 +71,36 @@ REDFLAG_INTERCEPT(pid_t, fork, void) {
   const pid_t child = real::fork();
   fork_pc = 0;
   return child;
+}
+
+// clone, where it makes a process that has its memory to itself: a fork whose child begins in a function. What shares its memory is a
+// thread, or like the child of vfork.
+namespace {
+
+struct Cloned {
+  int (*function)(void*);
+  void* argument;
+};
+
+int RunCloned(void* argument) {
+  const Cloned cloned = *static_cast<const Cloned*>(argument);
+  process = arch::Syscall(SYS_getpid);
+  hooks::AfterForkInChild();
+  return cloned.function(cloned.argument);
+}
+
+}  // namespace
+
+// Variadic in the headers: both architectures pass all arguments alike, and they are read only where they were given.
+REDFLAG_INTERCEPT(int, clone, int (*function)(void*), void* stack, int flags, void* argument, void* parent, void* tls,
+                  void* child) {
+  if ((flags & CLONE_VM) != 0 || !hooks::Active())
+    return real::clone(function, stack, flags, argument, parent, tls, child);
+  Cloned cloned{.function = function, .argument = argument};
+  hooks::BeforeFork(REDFLAG_CALLER);
+  const int result = real::clone(RunCloned, stack, flags, &cloned, parent, tls, child);
+  hooks::AfterForkInParent();
+  return result;
 }
 
 // ---- The ends that run no handlers, or other ones ----

@@ -77,9 +77,12 @@ size_t EarlyBlockSize(const void* block);
   [[gnu::used, gnu::section("redflag_real")]] constinit static Function<result(__VA_ARGS__)> name{#name}; \
   }
 
-// The exported function alone; the function's body follows.
-#define REDFLAG_EXPORT(result, name, ...)                                                      \
-  extern "C" [[gnu::visibility("default")]] result intercepted_##name(__VA_ARGS__) asm(#name); \
+// The exported function alone; the function's body follows. It has a second name, for programs that define the first one themselves and
+// want to call ours: sanitizers have called it so for long.
+#define REDFLAG_EXPORT(result, name, ...)                                                                   \
+  asm(".globl __interceptor_" #name "\n.type __interceptor_" #name ", %function\n.set __interceptor_" #name \
+      "," #name);                                                                                           \
+  extern "C" [[gnu::visibility("default")]] result intercepted_##name(__VA_ARGS__) asm(#name);              \
   extern "C" result intercepted_##name(__VA_ARGS__)
 
 #define REDFLAG_INTERCEPT(result, name, ...) \

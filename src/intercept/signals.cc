@@ -29,18 +29,33 @@ constinit void* handlers[NSIG] = {};
 // Frames hold the places that calls return to: the one behind the interrupted instruction's first byte does for it.
 hooks::Pc PlaceOf(const void* context) { return arch::InterruptedAt(context) + 1; }
 
+// By the first byte of the handler.
+void TellSpoilt(uintptr_t handler) {
+  if (hooks::Active()) hooks::ErrnoSpoilt(handler + 1);
+}
+
 [[gnu::noinline]] void Handle(int signal, siginfo_t*, void* context) {
   REDFLAG_LEFT_BY_EXCEPTIONS;
   const Call call(PlaceOf(context));
+  const hooks::Ignored interrupted = hooks::HandlerBegins();
   if (hooks::Active()) hooks::Acquire(PlaceOf(context), &handlers[signal]);
-  reinterpret_cast<Handler>(__atomic_load_n(&handlers[signal], __ATOMIC_ACQUIRE))(signal);
+  const auto handler = reinterpret_cast<Handler>(__atomic_load_n(&handlers[signal], __ATOMIC_ACQUIRE));
+  const int error = errno;
+  handler(signal);
+  if (errno != error) TellSpoilt(reinterpret_cast<uintptr_t>(handler));
+  hooks::HandlerEnds(interrupted);
 }
 
 [[gnu::noinline]] void HandleWithInfo(int signal, siginfo_t* info, void* context) {
   REDFLAG_LEFT_BY_EXCEPTIONS;
   const Call call(PlaceOf(context));
+  const hooks::Ignored interrupted = hooks::HandlerBegins();
   if (hooks::Active()) hooks::Acquire(PlaceOf(context), &handlers[signal]);
-  reinterpret_cast<InfoHandler>(__atomic_load_n(&handlers[signal], __ATOMIC_ACQUIRE))(signal, info, context);
+  const auto handler = reinterpret_cast<InfoHandler>(__atomic_load_n(&handlers[signal], __ATOMIC_ACQUIRE));
+  const int error = errno;
+  handler(signal, info, context);
+  if (errno != error) TellSpoilt(reinterpret_cast<uintptr_t>(handler));
+  hooks::HandlerEnds(interrupted);
 }
 
 bool IsFunction(Handler handler) {

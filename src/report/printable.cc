@@ -30,6 +30,7 @@ void Clean(AccessSite& site) {
   for (HeldLockInfo& lock : site.locks) {
     Clean(lock.name);
     Clean(lock.taken_at);
+    Clean(lock.made_at);
   }
 }
 

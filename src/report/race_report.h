@@ -24,13 +24,15 @@ struct Frame {
   std::string module{};  // the file that holds the code; empty and no source either: `offset` is an address
   uint64_t offset = 0;   // in it: the return address, as `redflag symbolize` wants it
   bool inlined = false;  // into the next frame
+  std::string called{};  // the function of another library that it called here; empty: none, or not known
 };
 
 struct HeldLockInfo {
   std::string name;
   LockMode mode{};
-  std::vector<Frame> taken_at;  // innermost first; empty: not known
-  Addr addr{};                  // 0: not known
+  std::vector<Frame> taken_at;   // innermost first; empty: not known
+  Addr addr{};                   // 0: not known
+  std::vector<Frame> made_at{};  // or first used; empty: not known
 };
 
 // One access of a race.

@@ -14,6 +14,7 @@
 namespace redflag {
 namespace {
 
+constexpr uint64_t kFreedBytes = 8;  // what it says of every free
 constexpr std::string_view kRule = "==================\n";
 
 std::string Place(const Frame& frame) {
@@ -30,6 +31,12 @@ std::string ModuleOf(const std::string& module, uint64_t offset) {
   return fmt::format("{}+{:#x}", std::filesystem::path(module).filename().string(), offset);
 }
 
+// A function of libc, or one that the program says something with; not the compiler's call before an access.
+bool IsStoodInFor(std::string_view called) {
+  return !called.empty() && (!called.starts_with("__tsan_") || called.starts_with("__tsan_mem") ||
+                             called == "__tsan_check_no_mutexes_held");
+}
+
 std::string Pointer(Addr address) { return fmt::format("{:#014x}", Raw(address)); }
 
 class TsanRenderer {
@@ -43,8 +50,30 @@ class TsanRenderer {
     for (const AccessSite& earlier : report_.earlier) Site(earlier, "Previous ");
     if (report_.block) Location(*report_.block);
     for (size_t i = 0; i < mutexes_.size(); ++i) {
-      Line("  Mutex M{} ({}) taken at:", i, mutexes_[i]->name);
-      Stack(mutexes_[i]->taken_at);
+      const HeldLockInfo& mutex = *mutexes_[i];
+      const bool is_known = !mutex.made_at.empty();
+      Line("  Mutex M{} ({}) {} at:", i, is_known ? Pointer(mutex.addr) : mutex.name, is_known ? "created" : "taken");
+      Stack(is_known ? mutex.made_at : mutex.taken_at);
+    }
+    for (const ThreadInfo& thread : report_.threads) Thread(thread);
+    Summary();
+    text_ += kRule;
+    return std::move(text_);
+  }
+
+  std::string RenderMisuse(std::string_view title) {
+    title_ = title;
+    text_ = kRule;
+    Line("WARNING: ThreadSanitizer: {} (pid={})", Kind(), report_.pid);
+    if (!report_.access.stack.empty()) Stack(report_.access.stack);
+    for (const HeldLockInfo& lock : report_.access.locks) {
+      if (lock.taken_at.empty()) continue;
+      Line("  and:");
+      Stack(lock.taken_at);
+    }
+    if (report_.block) {
+      Line("  Mutex M0 ({}) created at:", Pointer(report_.addr));
+      Stack(report_.block->allocated_at);
     }
     for (const ThreadInfo& thread : report_.threads) Thread(thread);
     Summary();
@@ -60,6 +89,7 @@ class TsanRenderer {
   }
 
   std::string_view Kind() const {
+    if (!title_.empty()) return title_;
     const bool after_free = !report_.earlier.empty() && report_.earlier.front().origin == AccessOrigin::kFree;
     if (report_.access.vptr && after_free) return "heap-use-after-free (virtual call vs free)";
     if (report_.access.vptr) return "data race on vptr (ctor/dtor vs virtual call)";
@@ -84,13 +114,19 @@ class TsanRenderer {
   }
 
   // Followed by a blank line, as every paragraph.
-  void Stack(const std::vector<Frame>& stack) {
+  void Stack(std::vector<Frame> stack) {
+    // It stands in for operator new as a whole.
+    const auto is_new = [](const Frame& frame) { return frame.function.starts_with("operator new"); };
+    if (!stack.empty() && is_new(stack.front())) stack.front().called.clear();
+    while (stack.size() > 1 && is_new(stack[0]) && is_new(stack[1])) stack.erase(stack.begin());
     if (stack.empty()) Line("    [failed to restore the stack]");
+    const bool has_called = !stack.empty() && IsStoodInFor(stack.front().called);
+    if (has_called) Line("    #0 {} <null> ({})", stack.front().called, ModuleOf(stack.front().module, 0));
     for (size_t i = 0; i < stack.size(); ++i) {
       const Frame& frame = stack[i];
       const std::string module =
           frame.module.empty() ? fmt::format("{:#x}", frame.offset) : ModuleOf(frame.module, frame.offset);
-      Line("    #{} {} {} ({})", i, FunctionOf(frame), Place(frame), module);
+      Line("    #{} {} {} ({})", i + (has_called ? 1 : 0), FunctionOf(frame), Place(frame), module);
     }
     text_ += '\n';
   }
@@ -105,7 +141,8 @@ class TsanRenderer {
       mutexes += fmt::format("{} M{}", lock.mode == LockMode::kShared ? "read" : "write", NumberOf(lock));
     }
     if (!mutexes.empty()) mutexes += ')';
-    Line("  {}{} of size {} at {} by {}{}:", when, what, site.size, Pointer(site.addr), ThreadOf(site.thread), mutexes);
+    const uint64_t size = site.origin == AccessOrigin::kFree ? kFreedBytes : site.size;
+    Line("  {}{} of size {} at {} by {}{}:", when, what, size, Pointer(site.addr), ThreadOf(site.thread), mutexes);
     Stack(site.stack);
   }
 
@@ -148,7 +185,8 @@ class TsanRenderer {
   }
 
   void Summary() {
-    const Frame* frame = InnermostOwn(report_.access.stack);
+    const bool is_of_thread = report_.access.stack.empty() && !report_.threads.empty();
+    const Frame* frame = InnermostOwn(is_of_thread ? report_.threads.front().created_at : report_.access.stack);
     if (frame == nullptr) return Line("SUMMARY: ThreadSanitizer: {}", Kind());
     const std::string place = !frame->file.empty() || frame->module.empty()
                                   ? Place(*frame)
@@ -157,6 +195,7 @@ class TsanRenderer {
   }
 
   const RaceReport& report_;
+  std::string_view title_;                    // if it is no race
   std::vector<const HeldLockInfo*> mutexes_;  // M0, M1, ...
   std::string text_;
 };
@@ -166,6 +205,10 @@ class TsanRenderer {
 std::string RenderTsan(const RaceReport& report) {
   const RaceReport printable = Printable(report);
   return TsanRenderer(printable).Render();
+}
+
+std::string RenderTsanMisuse(std::string_view title, const RaceReport& report) {
+  return TsanRenderer(report).RenderMisuse(title);
 }
 
 std::string TsanSummary(uint64_t reports) {

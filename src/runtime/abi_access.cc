@@ -318,7 +318,6 @@ REDFLAG_ABI void __tsan_read_range(void* p, unsigned long bytes) { Slow(p, bytes
 REDFLAG_ABI void __tsan_write_range(void* p, unsigned long bytes) {
   Slow(p, bytes, AccessKind::kWrite, REDFLAG_CALLER);
 }
-REDFLAG_ABI void __tsan_read1_pc(void* p, void* pc) { Slow(p, 1, AccessKind::kRead, reinterpret_cast<uint64_t>(pc)); }
 
 // ---- Calls ----
 

@@ -4,6 +4,7 @@
 
 #include "intercept/hooks.h"
 #include "runtime/abi.h"
+#include "runtime/announced.h"
 #include "runtime/benign.h"
 #include "runtime/emit.h"
 #include "runtime/runtime.h"
@@ -108,13 +109,13 @@ using namespace redflag::rt;  // NOLINT
 
 // ---- Edges ----
 
-REDFLAG_ANNOTATION(HappensBefore, const void* object) { hooks::Release(REDFLAG_CALLER, object); }
-REDFLAG_ANNOTATION(HappensAfter, const void* object) { hooks::Acquire(REDFLAG_CALLER, object); }
+REDFLAG_ANNOTATION(HappensBefore, const void* object) { AnnouncedRelease(REDFLAG_CALLER, object); }
+REDFLAG_ANNOTATION(HappensAfter, const void* object) { AnnouncedAcquire(REDFLAG_CALLER, object); }
 REDFLAG_ABI void WTFAnnotateHappensBefore(const char*, int, const void* object) {
-  hooks::Release(REDFLAG_CALLER, object);
+  AnnouncedRelease(REDFLAG_CALLER, object);
 }
 REDFLAG_ABI void WTFAnnotateHappensAfter(const char*, int, const void* object) {
-  hooks::Acquire(REDFLAG_CALLER, object);
+  AnnouncedAcquire(REDFLAG_CALLER, object);
 }
 
 // A queue: what is put comes before who gets it.
@@ -141,13 +142,25 @@ REDFLAG_ANNOTATION(UnpublishMemoryRange, const void* memory, unsigned long bytes
 // ---- Locks of the program's own making ----
 
 REDFLAG_ANNOTATION(RWLockCreate, const void* lock) { hooks::LockCreated(REDFLAG_CALLER, lock); }
-REDFLAG_ANNOTATION(RWLockCreateStatic, const void* lock) { hooks::LockCreated(REDFLAG_CALLER, lock); }
-REDFLAG_ANNOTATION(RWLockDestroy, const void* lock) { hooks::LockDestroyed(REDFLAG_CALLER, lock); }
+// Of one that the linker initialized: its past stays, and its destructor does not end it.
+REDFLAG_ANNOTATION(RWLockCreateStatic, const void* lock) {
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  Runtime::Get().LockIsStatic(reinterpret_cast<uint64_t>(lock), true);
+  Runtime::Leave(t);
+}
+REDFLAG_ANNOTATION(RWLockDestroy, const void* lock) {
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  const bool ends = Runtime::Get().EndsLock(reinterpret_cast<uint64_t>(lock), false, false);
+  Runtime::Leave(t);
+  if (ends) hooks::LockDestroyedByItself(REDFLAG_CALLER, lock);
+}
 REDFLAG_ANNOTATION(RWLockAcquired, const void* lock, long is_write) {
-  hooks::Locked(REDFLAG_CALLER, lock, ModeOf(is_write));
+  hooks::LockedByItself(REDFLAG_CALLER, lock, ModeOf(is_write), 1, false);
 }
 REDFLAG_ANNOTATION(RWLockReleased, const void* lock, long is_write) {
-  hooks::Unlocking(REDFLAG_CALLER, lock, ModeOf(is_write));
+  hooks::UnlockingByItself(REDFLAG_CALLER, lock, ModeOf(is_write), false);
 }
 
 // ---- Barriers of the program's own making ----
@@ -198,12 +211,13 @@ REDFLAG_ANNOTATION(NewMemory, const void* memory, unsigned long bytes) { BeginAn
 
 // ---- Not watching ----
 
-#define REDFLAG_IGNORE(what, counter)                 \
-  REDFLAG_ANNOTATION(Ignore##what##Begin) {           \
-    if (Runtime::IsActive()) ++local.thread->counter; \
-  }                                                   \
-  REDFLAG_ANNOTATION(Ignore##what##End) {             \
-    if (Runtime::IsActive()) --local.thread->counter; \
+// A jump out of a signal handler may have come in between: then there is nothing to end.
+#define REDFLAG_IGNORE(what, counter)                                              \
+  REDFLAG_ANNOTATION(Ignore##what##Begin) {                                        \
+    if (Runtime::IsActive()) ++local.thread->counter;                              \
+  }                                                                                \
+  REDFLAG_ANNOTATION(Ignore##what##End) {                                          \
+    if (Runtime::IsActive() && local.thread->counter > 0) --local.thread->counter; \
   }
 REDFLAG_IGNORE(Reads, mode.ignore_reads)
 REDFLAG_IGNORE(Writes, mode.ignore_writes)

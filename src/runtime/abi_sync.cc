@@ -7,6 +7,7 @@
 
 #include "intercept/hooks.h"
 #include "runtime/abi.h"
+#include "runtime/announced.h"
 #include "runtime/emit.h"
 #include "runtime/runtime.h"
 
@@ -40,16 +41,27 @@ void Ignore(int change) {
 using namespace redflag;      // NOLINT: this file is the outside of that namespace
 using namespace redflag::rt;  // NOLINT
 
-REDFLAG_ABI void __tsan_acquire(void* object) { hooks::Acquire(REDFLAG_CALLER, object); }
-REDFLAG_ABI void __tsan_release(void* object) { hooks::Release(REDFLAG_CALLER, object); }
+REDFLAG_ABI void __tsan_acquire(void* object) { AnnouncedAcquire(REDFLAG_CALLER, object); }
+REDFLAG_ABI void __tsan_release(void* object) { AnnouncedRelease(REDFLAG_CALLER, object); }
 
 // One that the linker initialized may have been used before its constructor ran: its past stays.
 REDFLAG_ABI void __tsan_mutex_create(void* mutex, unsigned flags) {
   if ((flags & kLinkerInit) == 0) hooks::LockCreated(REDFLAG_CALLER, mutex);
+  if ((flags & (kLinkerInit | kNotStatic)) == 0) return;
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  Runtime::Get().LockIsStatic(reinterpret_cast<uint64_t>(mutex), (flags & kLinkerInit) != 0);
+  Runtime::Leave(t);
 }
-// The same at the end: others may still use it while static objects are destroyed.
+// The same at the end: others may still use it while static objects are destroyed. A destructor that knows that its object is not static must
+// have had a constructor that knew it, too.
 REDFLAG_ABI void __tsan_mutex_destroy(void* mutex, unsigned flags) {
-  if ((flags & kLinkerInit) == 0 || (flags & kNotStatic) != 0) hooks::LockDestroyed(REDFLAG_CALLER, mutex);
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  const bool ends =
+      Runtime::Get().EndsLock(reinterpret_cast<uint64_t>(mutex), (flags & kLinkerInit) != 0, (flags & kNotStatic) != 0);
+  Runtime::Leave(t);
+  if (ends) hooks::LockDestroyedByItself(REDFLAG_CALLER, mutex);
 }
 
 REDFLAG_ABI void __tsan_mutex_pre_lock(void*, unsigned) { Ignore(+1); }
@@ -57,12 +69,13 @@ REDFLAG_ABI void __tsan_mutex_pre_lock(void*, unsigned) { Ignore(+1); }
 REDFLAG_ABI void __tsan_mutex_post_lock(void* mutex, unsigned flags, int recursion) {
   Ignore(-1);
   if ((flags & kTryLockFailed) != 0) return;
-  hooks::Locked(REDFLAG_CALLER, mutex, ModeOf(flags), (flags & kRecursiveLock) != 0 && recursion > 0 ? recursion : 1);
+  hooks::LockedByItself(REDFLAG_CALLER, mutex, ModeOf(flags),
+                        (flags & kRecursiveLock) != 0 && recursion > 0 ? recursion : 1, true);
 }
 
 // Answers how many levels were given up, to be passed to post_lock when they are taken back.
 REDFLAG_ABI int __tsan_mutex_pre_unlock(void* mutex, unsigned flags) {
-  const int levels = hooks::Unlocking(REDFLAG_CALLER, mutex, ModeOf(flags), (flags & kRecursiveUnlock) != 0);
+  const int levels = hooks::UnlockingByItself(REDFLAG_CALLER, mutex, ModeOf(flags), (flags & kRecursiveUnlock) != 0);
   Ignore(+1);
   return levels;
 }
@@ -77,7 +90,7 @@ REDFLAG_ABI void __tsan_check_no_mutexes_held() {
   Thread* t = Runtime::Enter();
   if (t == nullptr) return;
   if (!t->locks.empty()) {
-    TellNote(1, "a thread holds a mutex where it says that it holds none (__tsan_check_no_mutexes_held)");
+    Runtime::Get().Misused(*t, t->locks.begin()->address, wire::Flaw::kHeldInWrongContext, REDFLAG_CALLER);
   }
   Runtime::Leave(t);
 }

@@ -68,6 +68,7 @@ class Emitter {
   bool Flush(const Flags& flags);
   uint64_t Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack);
   void Seen(Runtime& runtime, const Watched& watched);
+  void TellMisuse(Runtime& runtime, const Misuse& misuse);
   void NoteSwitchedOff() {
     OpenStatus();
     if (status_ != nullptr) __atomic_store_n(&status_->switched_off, 1, __ATOMIC_RELAXED);
@@ -427,9 +428,10 @@ void Emitter::AddStackAndLocks(Runtime& runtime, wire::AccessHead head, ContextI
   message_.Add(head);
   AddStack(runtime, context);
   for (uint32_t i = 0; i < head.lock_count; ++i) {
-    message_.Add(wire::Lock{
-        .address = locks[i].address, .shared = locks[i].mode == LockMode::kShared ? 1u : 0u, .has_stack = 1});
+    message_.Add(
+        wire::Lock{.address = locks[i].address, .shared = locks[i].mode == LockMode::kShared ? 1u : 0u, .stacks = 2});
     AddStack(runtime, locks[i].context);
+    AddStack(runtime, runtime.WhereMade(locks[i].address));
   }
 }
 
@@ -564,6 +566,25 @@ uint64_t Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
   return sequence_;
 }
 
+void Emitter::TellMisuse(Runtime& runtime, const Misuse& misuse) {
+  ScopedLock guard(lock_);
+  StartIfDeferred();
+  ReplaceReader(runtime.flags());
+  ++sequence_;
+  if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
+  if (!ring_.has_reader() || ring_.reader_failed())
+    return Complain("Redflag: a lock, a thread or a signal is misused (no helper process says more)");
+  PutModules();
+  PutThread(runtime, misuse.thread);
+  message_.Begin(wire::MessageType::kMisuse);
+  message_.Add(wire::Misuse{
+      .sequence = sequence_, .object = misuse.lock, .thread = Raw(misuse.thread), .flaw = misuse.flaw, .reserved = {}});
+  AddStack(runtime, misuse.where);
+  AddStack(runtime, misuse.taken_at);
+  AddStack(runtime, misuse.made_at);
+  Put(message_);
+}
+
 void Emitter::Seen(Runtime& runtime, const Watched& watched) {
   if (!ring_.has_reader()) return;
   ScopedLock guard(lock_);
@@ -588,6 +609,7 @@ void FlushReports(const Flags& flags) { emitter.Flush(flags); }
 uint64_t EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack) {
   return emitter.Race(runtime, t, addr, bytes, is_on_stack);
 }
+void EmitMisuse(Runtime& runtime, const Misuse& misuse) { emitter.TellMisuse(runtime, misuse); }
 void TellWatched(Runtime& runtime, const Watched& watched) { emitter.Seen(runtime, watched); }
 uint64_t DuplicateReports() { return emitter.duplicates(); }
 void NoteSwitchedOff() { emitter.NoteSwitchedOff(); }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/ids.h"
+#include "events/wire.h"
 #include "runtime/flags.h"
 
 namespace redflag::rt {
@@ -24,6 +25,15 @@ void FlushReports(const Flags& flags);
 // t.record is the race; [addr, addr + bytes) the access that completed it. The number that it was told under, or 0 if that was before.
 // is_on_stack: the variable is on some thread's.
 uint64_t EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack);
+
+// Something that is wrong and no race.
+struct Misuse {
+  uint64_t lock = 0;  // 0: it is about none
+  Tid thread{};
+  wire::Flaw flaw{};
+  ContextId where = kNoContext, taken_at = kNoContext, made_at = kNoContext;
+};
+void EmitMisuse(Runtime& runtime, const Misuse& misuse);
 
 // What was done to a variable after its race was told.
 struct Watched;

@@ -45,6 +45,11 @@ uint64_t ReadHex(TextFile& file, int& c) {
   return value;
 }
 
+bool IsSame(const char* a, const char* b) {
+  while (*a != '\0' && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
 uint64_t BiasOf(uint64_t image) {
   const auto* header = reinterpret_cast<const Elf64_Ehdr*>(image);
   return header->e_type == ET_EXEC ? 0 : image;
@@ -223,11 +228,19 @@ bool GetEnvironment(const char* name, char* value, size_t capacity) {
 
 Flags FlagsFromEnvironment() {
   Flags flags;
+  static char text[4096];
+  // As ThreadSanitizer does it: what the program prints after a race comes after the report.
+  if (GetEnvironment("REDFLAG_TEXT", text, sizeof text) && IsSame(text, "tsan")) {
+    flags.sync_reports = true;
+    flags.watch_ms = 0;
+    flags.report_thread_leaks = true;
+  }
   // What the program wants unless the user says otherwise. It may name options of other tools, so nobody complains.
   if (__tsan_default_options != nullptr) {
     ParseFlags(__tsan_default_options(), flags, [](const char*, const char*) {});
   }
-  static char text[4096];
+  // Likewise, by the user of another tool.
+  if (GetEnvironment("TSAN_OPTIONS", text, sizeof text)) ParseFlags(text, flags, [](const char*, const char*) {});
   if (!GetEnvironment("REDFLAG_OPTIONS", text, sizeof text)) return flags;
   ParseFlags(text, flags, [](const char* word, const char* nearest) {
     if (nearest != nullptr) {

@@ -118,8 +118,11 @@ void ParseFlags(const char* text, Flags& flags, void (*complain)(const char* wor
     while (*text != '\0' && *text != '=' && !IsSeparator(*text)) ++text;
     const auto name_length = static_cast<size_t>(text - name);
     const char* value = *text == '=' ? ++text : text;
-    while (*text != '\0' && !IsSeparator(*text)) ++text;
+    const char quote = *text == '\'' || *text == '"' ? *text : '\0';
+    if (quote != '\0') value = ++text;
+    while (*text != '\0' && (quote != '\0' ? *text != quote : !IsSeparator(*text))) ++text;
     const auto value_length = static_cast<size_t>(text - value);
+    if (quote != '\0' && *text == quote) ++text;
 
     bool known = false;
     bool good = false;

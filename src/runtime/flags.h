@@ -13,7 +13,12 @@ namespace redflag::rt {
   FLAG(bool, halt_on_error, false, "end the program at the first report")                                               \
   FLAG(OnRace, on_race, OnRace::kReport, "after a report: report (go on), stop (for a debugger), core, abort, end")        \
   FLAG(int, watch_ms, 200, "hold a report back so long, to say what is done to the variable after the race; 0: don't")          \
+  FLAG(bool, sync_reports, false, "go on only when a report is written; in the form of ThreadSanitizer: true")              \
   FLAG(bool, report_bugs, true, "report what is found")                                                                 \
+  FLAG(bool, report_mutex_bugs, true, "report locks that are used as none may be: unlocked while not held, destroyed while held")   \
+  FLAG(bool, report_destroy_locked, true, "among these, locks that are destroyed while they are held")                   \
+  FLAG(bool, report_thread_leaks, false, "report threads that ended, were not joined nor detached; in the form of ThreadSanitizer: true") \
+  FLAG(bool, report_signal_unsafe, true, "report signal handlers that change errno")                                     \
   FLAG(bool, print_stats, false, "print counters at the end")                                                           \
   FLAG(int, memory_limit_mb, 0, "forget old accesses when the process uses more memory than this; 0: no limit")          \
   FLAG(int, slot_times, 0, "for tests: how many releases a thread has before it needs another slot; 0: a million")        \
@@ -35,7 +40,7 @@ struct Flags {
 #undef REDFLAG_DECLARE
 };
 
-// Reads "name=value:name=value" (separated by colons, spaces or commas). What it does not understand is passed to `complain`, with the
+// Reads "name=value:name=value" (separated by colons, spaces or commas; a value may be in quotes of either kind). What it does not understand is passed to `complain`, with the
 // nearest name if there is one.
 void ParseFlags(const char* text, Flags& flags, void (*complain)(const char* word, const char* nearest));
 

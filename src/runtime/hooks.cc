@@ -109,6 +109,10 @@ class Children {
       return;
     }
   }
+  template <class Visit>
+  void ForEach(Visit visit) const {
+    for (const Child* at = first_; at != nullptr; at = at->next) visit(*at);
+  }
   // Nobody is left; `visit` may free it.
   template <class Visit>
   void Clear(Visit visit) {
@@ -126,6 +130,14 @@ class Children {
 };
 
 constinit Children children;
+
+// A lock, a condition variable or a barrier is memory of the program, too: who makes or destroys it writes it, who uses it reads it. Told by
+// their first byte. The other detectors would ask which lock protects the lock.
+void Touch(Thread& t, const void* object, AccessKind kind, Pc pc) {
+  if constexpr (rt::Detector::kClaim == Claim::kUnordered) {
+    Runtime::Get().AccessRange(t, AddressOf(object), 1, kind, pc);
+  }
+}
 
 }  // namespace
 
@@ -149,8 +161,15 @@ void Allocated(Pc pc, void* block, size_t bytes) {
 void Freeing(Pc pc, void* block, size_t) {
   if (Entered t; t) Runtime::Get().Freeing(*t, AddressOf(block), pc);
 }
-void Mapped(Pc, void* pages, size_t bytes) {
-  if (Entered t; t) Runtime::Get().Unmapped(*t, AddressOf(pages), bytes);  // whatever was there has no past now
+// Whatever was there has no past now. Like an allocation, it is a write: of the first page, which is where pointers to it point.
+void Mapped(Pc pc, void* pages, size_t bytes) {
+  constexpr size_t kPage = 4096;
+  Entered t;
+  if (!t) return;
+  Runtime::Get().Unmapped(*t, AddressOf(pages), bytes);
+  if ((*t).Ignores(AccessKind::kWrite)) return;
+  Runtime::Get().AccessRange(*t, AddressOf(pages), bytes < kPage ? bytes : kPage, AccessKind::kWrite,
+                             pc | static_cast<uint64_t>(PlaceFlag::kAlloc));
 }
 void Unmapping(Pc, void* pages, size_t bytes) {
   if (Entered t; t) Runtime::Get().Unmapped(*t, AddressOf(pages), bytes);
@@ -167,22 +186,72 @@ void Unloaded(void* image, size_t bytes) {
 
 // ---- Locks ----
 
-void LockCreated(Pc, const void* lock) {
-  if (Entered t; t) Runtime::Get().ForgetSync(*t, AddressOf(lock));
+void LockCreated(Pc pc, const void* lock) {
+  if (foreign_allocator.Has(pc)) return;
+  Entered t;
+  if (!t) return;
+  Touch(*t, lock, AccessKind::kWrite, pc);
+  Runtime::Get().ForgetSync(*t, AddressOf(lock));
+  Runtime::Get().LockMade(*t, AddressOf(lock), pc);
 }
-void LockDestroyed(Pc, const void* lock) {
-  if (Entered t; t) Runtime::Get().ForgetSync(*t, AddressOf(lock));
+void LockDestroyed(Pc pc, const void* lock) {
+  if (foreign_allocator.Has(pc)) return;
+  Entered t;
+  if (!t) return;
+  Touch(*t, lock, AccessKind::kWrite, pc);
+  Runtime::Get().ForgetSync(*t, AddressOf(lock));
 }
 void Locked(Pc pc, const void* lock, LockMode mode, int depth) {
   if (foreign_allocator.Has(pc)) return;
-  if (Entered t; t.watches_sync()) Runtime::Get().Lock(*t, AddressOf(lock), mode, depth, pc);
+  Entered t;
+  if (!t.watches_sync()) return;
+  if ((*t).lock_uses.IsToBeTold(AddressOf(lock))) Touch(*t, lock, AccessKind::kRead, pc);
+  Runtime::Get().Lock(*t, AddressOf(lock), mode, depth, pc);
 }
 int Unlocking(Pc pc, const void* lock, LockMode mode, bool all) {
   if (foreign_allocator.Has(pc)) return 1;
   Entered t;
   return t.watches_sync() ? Runtime::Get().Unlock(*t, AddressOf(lock), mode, all, pc) : 1;
 }
-void LockMisused(Pc, const void*, LockFlaw) {}
+void LockedByItself(Pc pc, const void* lock, LockMode mode, int depth, bool may_repeat) {
+  {
+    Entered t;
+    if (!t.watches_sync()) return;
+    wire::Flaw flaw{};
+    if (!may_repeat && Runtime::Get().FindLockFlaw(*t, AddressOf(lock), mode, true, flaw)) {
+      Runtime::Get().Misused(*t, AddressOf(lock), flaw, pc);
+    }
+  }
+  Locked(pc, lock, mode, depth);
+}
+int UnlockingByItself(Pc pc, const void* lock, LockMode mode, bool all) {
+  const int levels = Unlocking(pc, lock, mode, all);
+  if (levels != 0) return levels;
+  Entered t;
+  wire::Flaw flaw{};
+  if (t.watches_sync() && Runtime::Get().FindLockFlaw(*t, AddressOf(lock), mode, false, flaw)) {
+    Runtime::Get().Misused(*t, AddressOf(lock), flaw, pc);
+  }
+  return 1;
+}
+void LockDestroyedByItself(Pc pc, const void* lock) {
+  {
+    Entered t;
+    if (t.watches_sync() && Runtime::Get().IsHeld(AddressOf(lock))) {
+      Runtime::Get().Misused(*t, AddressOf(lock), wire::Flaw::kDestroyHeld, pc);
+      Runtime::Get().Unlock(*t, AddressOf(lock), LockMode::kExclusive, true, pc);
+    }
+  }
+  LockDestroyed(pc, lock);
+}
+void LockMisused(Pc pc, const void* lock, LockFlaw flaw) {
+  Entered t;
+  if (!t.watches_sync()) return;
+  const wire::Flaw said = flaw == LockFlaw::kUnlockNotHeld ? wire::Flaw::kUnlockNotHeld
+                          : flaw == LockFlaw::kDestroyHeld ? wire::Flaw::kDestroyHeld
+                                                           : wire::Flaw::kInvalidLock;
+  Runtime::Get().Misused(*t, AddressOf(lock), said, pc);
+}
 
 // ---- Edges ----
 
@@ -198,15 +267,17 @@ void Acquire(Pc, const void* object) {
 void Notifying(Pc pc, const void* condition) {
   Entered t;
   if (!t.watches_sync()) return;
+  Touch(*t, condition, AccessKind::kRead, pc);
   if (rt::Detector::kClaim == Claim::kUnordered) {
     Runtime::Get().NoteCondition(*t, EventKind::kSignal, AddressOf(condition));
   } else {
     Runtime::Get().Release(*t, AddressOf(condition), pc, EventFlag::kNotify);
   }
 }
-void Notified(Pc, const void* condition) {
+void Notified(Pc pc, const void* condition) {
   Entered t;
   if (!t.watches_sync()) return;
+  Touch(*t, condition, AccessKind::kRead, pc);
   if (rt::Detector::kClaim == Claim::kUnordered) {
     Runtime::Get().NoteCondition(*t, EventKind::kWait, AddressOf(condition));
   } else {
@@ -216,12 +287,17 @@ void Notified(Pc, const void* condition) {
 void Forget(Pc, const void* object) {
   if (Entered t; t) Runtime::Get().ForgetSync(*t, AddressOf(object));
 }
-void BarrierForgotten(Pc, const void* barrier) {
-  if (Entered t; t) Runtime::Get().ForgetBarrier(*t, AddressOf(barrier));
+void BarrierForgotten(Pc pc, const void* barrier) {
+  Entered t;
+  if (!t) return;
+  Touch(*t, barrier, AccessKind::kWrite, pc);
+  Runtime::Get().ForgetBarrier(*t, AddressOf(barrier));
 }
 uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties) {
   Entered t;
-  return t ? Runtime::Get().BarrierArrive(*t, AddressOf(barrier), parties, pc) : 0;
+  if (!t) return 0;
+  Touch(*t, barrier, AccessKind::kRead, pc);
+  return Runtime::Get().BarrierArrive(*t, AddressOf(barrier), parties, pc);
 }
 void BarrierLeave(Pc, uint64_t phase) {
   if (Entered t; t && phase != 0) Runtime::Get().BarrierLeave(*t, phase);
@@ -240,6 +316,12 @@ void Closing(Pc pc, const void* descriptor) {
 }
 void Renewed(Pc, const void* descriptor) {
   if (Entered t; t) Runtime::Get().BeginAnew(*t, AddressOf(descriptor), kGranule);
+}
+void Made(Pc pc, const void* descriptor) {
+  Entered t;
+  if (!t) return;
+  Runtime::Get().BeginAnew(*t, AddressOf(descriptor), kGranule);
+  Runtime::Get().AccessRange(*t, AddressOf(descriptor), kGranule, AccessKind::kRead, pc);
 }
 
 // ---- Threads ----
@@ -389,7 +471,28 @@ void AfterForkInChild() {
   }
   rt::Gate::Open();
 }
-int Exiting(int status) { return Runtime::FinishProcess(status); }
+// Threads that have ended, and that somebody could still join, but nobody did.
+void TellLeaks() {
+  constexpr uint32_t kMost = 64;
+  Entered t;
+  if (!t || !Runtime::Get().flags().report_thread_leaks) return;
+  Tid leaked[kMost];
+  uint32_t count = 0;
+  {
+    ScopedLock guard(children.lock());
+    children.ForEach([&](const Child& child) {
+      if (child.ended && !child.detached && count < kMost) leaked[count++] = child.thread->state.tid;
+    });
+  }
+  for (uint32_t i = count; i-- > 0;) {
+    Runtime::Get().Misused(leaked[i], wire::Flaw::kThreadLeak, Runtime::Get().InfoOf(leaked[i]).created_at);
+  }
+}
+
+int Exiting(int status) {
+  TellLeaks();
+  return Runtime::FinishProcess(status);
+}
 
 void EnterFunction(Pc pc) { rt::EnterFunction(pc); }
 void LeaveFunction() { rt::LeaveFunction(); }
@@ -397,6 +500,30 @@ void LeaveFunction() { rt::LeaveFunction(); }
 uint64_t CallDepth() {
   const Thread* thread = rt::local.thread;
   return thread == nullptr ? 0 : static_cast<uint64_t>(rt::local.top - thread->frames()) + thread->lost_frames;
+}
+Ignored HandlerBegins() {
+  Thread* t = rt::local.thread;
+  if (t == nullptr) return {};
+  const Ignored interrupted{
+      .all = t->mode.ignore, .reads = t->mode.ignore_reads, .writes = t->mode.ignore_writes, .sync = t->ignore_sync};
+  t->mode.ignore = 0;
+  t->mode.ignore_reads = 0;
+  t->mode.ignore_writes = 0;
+  t->ignore_sync = 0;
+  return interrupted;
+}
+void HandlerEnds(const Ignored& interrupted) {
+  Thread* t = rt::local.thread;
+  if (t == nullptr) return;
+  t->mode.ignore = static_cast<decltype(t->mode.ignore)>(interrupted.all);
+  t->mode.ignore_reads = static_cast<decltype(t->mode.ignore_reads)>(interrupted.reads);
+  t->mode.ignore_writes = static_cast<decltype(t->mode.ignore_writes)>(interrupted.writes);
+  t->ignore_sync = interrupted.sync;
+}
+void ErrnoSpoilt(Pc handler) {
+  Entered t;
+  if (!t || !Runtime::Get().flags().report_signal_unsafe) return;
+  Runtime::Get().Misused((*t).state.tid, wire::Flaw::kSpoiltErrno, (*t).CallsAt(Runtime::Get().contexts(), handler));
 }
 void JumpBegins() {
   Thread* thread = rt::local.thread;

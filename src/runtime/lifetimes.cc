@@ -170,4 +170,48 @@ bool Runtime::FindBlock(uint64_t addr, BlockInfo& found) {
   return __atomic_load_n(place, __ATOMIC_RELAXED) == index && addr - found.begin < found.bytes;
 }
 
+// ---- Memory that a collector of garbage manages ----
+
+bool Runtime::NextBlock(uint64_t from, uint64_t to, BlockInfo& found) const {
+  for (uint64_t at = from & ~uint64_t{15}; at < to; at += 16) {
+    const uint32_t index = __atomic_load_n(shadow_.BlockAt(at), __ATOMIC_ACQUIRE);
+    if (index == 0 || blocks_[index].begin < from || blocks_[index].begin >= to) continue;
+    found = blocks_[index];
+    return true;
+  }
+  return false;
+}
+
+void Runtime::Collected(Thread& t, uint64_t addr, uint64_t bytes) {
+  BlockInfo block = {};
+  for (uint64_t at = addr; NextBlock(at, addr + bytes, block); at = block.begin + 1) {
+    CoverPages(block, 0);
+    FreeBlock(t, __atomic_exchange_n(shadow_.BlockAt(block.begin), 0, __ATOMIC_ACQ_REL));
+  }
+  syncs_.Remove(addr, bytes);
+  BeginAnew(t, addr, bytes);
+}
+
+// One after the other, those first that others would come to lie on.
+void Runtime::Moved(Thread& t, uint64_t from, uint64_t to, uint64_t bytes) {
+  if (from == to || bytes == 0) return;
+  const bool is_up = to > from;
+  const auto move = [&](uint64_t at) {
+    const uint32_t index = __atomic_load_n(shadow_.BlockAt(at), __ATOMIC_ACQUIRE);
+    if (index == 0 || blocks_[index].begin - from >= bytes) return;
+    BlockInfo& block = blocks_[index];
+    CoverPages(block, 0);
+    __atomic_store_n(shadow_.BlockAt(at), 0, __ATOMIC_RELEASE);
+    block.begin += to - from;
+    __atomic_store_n(shadow_.BlockAt(block.begin), index, __ATOMIC_RELEASE);
+    CoverPages(block, index);
+  };
+  const uint64_t first = from & ~uint64_t{15};
+  const uint64_t last = (from + bytes - 1) & ~uint64_t{15};
+  for (uint64_t i = 0; i <= last - first; i += 16) move(is_up ? last - i : first + i);
+  syncs_.Move(from, to, bytes);
+  BeginAnew(t, from, bytes);
+  BeginAnew(t, to, bytes);
+}
+
 }  // namespace redflag::rt

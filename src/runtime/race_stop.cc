@@ -114,7 +114,10 @@ void AllowCore() {
 void StopAtRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   const Flags& flags = runtime.flags();
   const OnRace action = flags.halt_on_error && flags.on_race == OnRace::kReport ? OnRace::kEnd : flags.on_race;
-  if (action == OnRace::kReport) return;
+  if (action == OnRace::kReport) {
+    if (flags.sync_reports) FlushReports(flags);
+    return;
+  }
   ScopedLock guard(stop_lock);
   const uint64_t suppressed = SuppressedRaces();
   FlushReports(flags);

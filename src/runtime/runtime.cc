@@ -242,6 +242,12 @@ void Runtime::BeginProcess(Thread& t, uint32_t os_id) {
   ForgetExpectedRaces();
 }
 
+void Runtime::LearnAll(Thread& t) {
+  Gate::ForEachOther(t, [&](Thread& other) {
+    if (other.era == era_) Changed(t, detector_.OnJoin(t.state, other.state));
+  });
+}
+
 void Runtime::Label(Thread& t) {
   t.mode.locks_to_log = !t.locks.empty();
   t.now = PackedAccess(Detector::LabelOf(t.state), AccessKind{}, kNoBytes, kNoContext).word();
@@ -435,6 +441,13 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
     Recorder::Prepare(t, contexts_, taken_at);
   SyncTable::Locked object(syncs_, lock);
   NoteSync(t, EventKind::kLock, *object, taken_at, mode);
+  object->taken_at = taken_at;
+  if (object->made_at == kNoContext) object->made_at = taken_at;
+  if (mode == LockMode::kExclusive) {
+    object->owner = t.state.tid;
+  } else {
+    ++object->readers;
+  }
   if (kAsksForLocks) {
     t.locks[t.locks.size() - 1].name = object->name;
     t.state.held.Acquire(object->name, mode);
@@ -457,6 +470,11 @@ int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all, uint64_t 
     RemoveLock(t, i);
     SyncTable::Locked object(syncs_, lock);
     NoteSync(t, EventKind::kUnlock, *object, kNoContext, mode);
+    if (mode == LockMode::kExclusive) {
+      object->owner = kNoThread;
+    } else if (object->readers != 0) {
+      --object->readers;
+    }
     HandedOn(t, detector_.OnUnlock(t.state, object->sync, mode), wire::Handover::kUnlock, lock, place);
     return given_up;
   }

@@ -90,6 +90,18 @@ class Runtime {
   // Around an atomic operation, if the user has named functions of locks (own_locks.cc). `changes`: does it write; did it write another value.
   void BeforeAtomic(Thread& t, uint64_t addr, MemoryOrder order, uint64_t place, bool changes);
   void AfterAtomic(Thread& t, uint64_t addr, MemoryOrder order, uint64_t place, bool changes);
+  // Locks that are used as none may be (misuse.cc): what would be wrong with it now, if anything; and that it was. LockMade: for reports.
+  void LockMade(Thread& t, uint64_t lock, uint64_t place);
+  bool FindLockFlaw(Thread& t, uint64_t lock, LockMode mode, bool locks, wire::Flaw& flaw);
+  bool IsHeld(uint64_t lock);
+  // Or first used; for reports: without its lock, which somebody may hold who waits for a report.
+  ContextId WhereMade(uint64_t lock) const;
+  // A lock of the program's own is static, or certainly not; does a destructor, which says what it knows, end its life?
+  void LockIsStatic(uint64_t lock, bool is_static);
+  bool EndsLock(uint64_t lock, bool is_static, bool is_not_static);
+  void Misused(Thread& t, uint64_t lock, wire::Flaw flaw, uint64_t place);
+  // The same of what is about no lock; of a thread that is leaked.
+  void Misused(Tid thread, wire::Flaw flaw, ContextId where);
   void ForgetSync(Thread& t, uint64_t addr);
   // flag: kNotify, of a condition variable.
   void Acquire(Thread& t, uint64_t object, EventFlag flag = EventFlag::kNone);
@@ -187,6 +199,11 @@ class Runtime {
   void Unmapped(Thread& t, uint64_t addr, uint64_t bytes);
   void BeginAnew(Thread& t, uint64_t addr, uint64_t bytes);  // the accesses to it are forgotten, nothing else
   bool FindBlock(uint64_t addr, BlockInfo& found);
+  // Of memory that a collector of garbage manages, while the program stands still (abi_java.cc): the first block that begins in
+  // [from, to); all of a range is gone; all of a range is elsewhere.
+  bool NextBlock(uint64_t from, uint64_t to, BlockInfo& found) const;
+  void Collected(Thread& t, uint64_t addr, uint64_t bytes);
+  void Moved(Thread& t, uint64_t from, uint64_t to, uint64_t bytes);
 
   // ---- Threads ----
   Thread* NewThread(Thread* creator, uint64_t place, bool detached);
@@ -197,6 +214,8 @@ class Runtime {
   void Drop(Thread* thread);  // nobody will join it
   // After a fork, in the child: `t` is the only thread there is, and whatever others did is past. `os_id`: what it was in the parent.
   void BeginProcess(Thread& t, uint32_t os_id);
+  // At a closed gate: whatever others have done so far is past for this thread.
+  void LearnAll(Thread& t);
   ThreadInfo& InfoOf(Tid tid) { return infos_[Raw(tid)]; }
   uint32_t thread_count() const { return __atomic_load_n(&next_tid_, __ATOMIC_RELAXED); }
 

@@ -23,15 +23,25 @@ struct SyncObject {
   uint32_t version = 0;  // odd while something changes; never the same again
   uint64_t address = 0;  // 0: removed
   Detector::Sync sync;
-  SyncId name{};          // of a lock, for sets of locks: never the same again
-  uint64_t own_lock = 0;  // the lock of the program's own making that this is a word of (own_locks.h); 0: none
-  uint32_t next = 0;      // another one in the same granule, or another free one: its index
+  Tid owner = kNoThread;  // who holds it exclusively, as far as it is a lock
+  uint32_t readers = 0;   // how many hold it shared
+  ContextId taken_at = kNoContext;
+  ContextId made_at = kNoContext;  // or first used
+  bool is_static =
+      false;  // of a lock that the program made: it may be used before it is constructed, and after it was destroyed
+  bool is_not_static = false;  // it is known that it may not
+  SyncId name{};               // of a lock, for sets of locks: never the same again
+  uint64_t own_lock = 0;       // the lock of the program's own making that this is a word of (own_locks.h); 0: none
+  uint32_t next = 0;           // another one in the same granule, or another free one: its index
 };
 
 class SyncTable {
  public:
   SyncTable(Shadow& shadow, Detector& detector, Arena<AtomicMem>& arena)
       : shadow_(shadow), detector_(detector), arena_(arena) {}
+
+  // There may be two objects of one address; the second one has this bit set (runtime/announced.h). Both go when the memory goes.
+  static constexpr uint64_t kBeside = uint64_t{1} << 62;
 
   void Start() { objects_ = static_cast<SyncObject**>(MapPages(uint64_t{kMaxObjects} * sizeof(SyncObject*))); }
 
@@ -91,6 +101,22 @@ class SyncTable {
     }
   }
 
+  // The objects in [from, from + bytes) are at `to` from now on, whatever was there. Nobody works on any. The ranges may overlap: those
+  // that lie in the way of others go first.
+  void Move(uint64_t from, uint64_t to, uint64_t bytes) {
+    if (to > from) {
+      Remove(from + bytes > to ? from + bytes : to, from + bytes > to ? to - from : bytes);
+      for (uint64_t at = (from + bytes - 1) & ~(kGranule - 1); at + kGranule > from; at -= kGranule) {
+        MoveFrom(shadow_.SyncAt(at), from, from + bytes, to - from);
+      }
+    } else if (to < from) {
+      Remove(to, from - to < bytes ? from - to : bytes);
+      for (uint64_t at = from & ~(kGranule - 1); at < from + bytes; at += kGranule) {
+        MoveFrom(shadow_.SyncAt(at), from, from + bytes, to - from);
+      }
+    }
+  }
+
  private:
   static constexpr uint32_t kMaxObjects = 1u << 24;
 
@@ -103,7 +129,7 @@ class SyncTable {
 
   SyncObject* InChain(const uint32_t* place, uint64_t address) const {
     uint32_t index = __atomic_load_n(place, __ATOMIC_ACQUIRE);
-    for (uint32_t i = 0; index != 0 && i < kGranule; ++i) {
+    for (uint32_t i = 0; index != 0 && i < 2 * kGranule; ++i) {
       SyncObject* object = __atomic_load_n(&objects_[index], __ATOMIC_ACQUIRE);
       if (__atomic_load_n(&object->address, __ATOMIC_RELAXED) == address) return object;
       index = __atomic_load_n(&object->next, __ATOMIC_ACQUIRE);
@@ -132,13 +158,18 @@ class SyncTable {
     return object;
   }
 
+  static bool IsIn(const SyncObject& object, uint64_t begin, uint64_t end) {
+    const uint64_t address = object.address & ~kBeside;
+    return address >= begin && address < end;
+  }
+
   // Removes those of the granule's objects that are in [begin, end).
   void RemoveFrom(uint32_t* place, uint64_t begin, uint64_t end) {
     ScopedLock guard(lock_);
     uint32_t* link = place;
     while (const uint32_t index = __atomic_load_n(link, __ATOMIC_RELAXED)) {
       SyncObject* object = objects_[index];
-      if (object->address < begin || object->address >= end) {
+      if (!IsIn(*object, begin, end)) {
         link = &object->next;
         continue;
       }
@@ -147,10 +178,38 @@ class SyncTable {
       __atomic_store_n(link, object->next, __ATOMIC_RELEASE);
       object->address = 0;
       object->own_lock = 0;
+      object->owner = kNoThread;
+      object->readers = 0;
+      object->taken_at = kNoContext;
+      object->made_at = kNoContext;
+      object->is_static = false;
+      object->is_not_static = false;
       Clear(detector_, object->sync);
       object->next = free_;
       free_ = index;
       EndChange(*object);
+    }
+  }
+
+  // Of the granule's objects, those in [begin, end) are `distance` further.
+  void MoveFrom(uint32_t* place, uint64_t begin, uint64_t end, uint64_t distance) {
+    ScopedLock guard(lock_);
+    uint32_t* link = place;
+    while (const uint32_t index = __atomic_load_n(link, __ATOMIC_RELAXED)) {
+      SyncObject* object = objects_[index];
+      if (!IsIn(*object, begin, end)) {
+        link = &object->next;
+        continue;
+      }
+      ScopedLock object_guard(object->lock);
+      BeginChange(*object);
+      __atomic_store_n(link, object->next, __ATOMIC_RELEASE);
+      object->address += distance;
+      uint32_t* target = shadow_.SyncAt(object->address);
+      object->next = *target;
+      __atomic_store_n(target, index, __ATOMIC_RELEASE);
+      EndChange(*object);
+      if (target == place) link = &object->next;  // within one granule: behind itself
     }
   }
 

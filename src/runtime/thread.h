@@ -14,6 +14,26 @@
 
 namespace redflag::rt {
 
+// Taking a lock reads it: who destroys it has to come later. To tell of each time would cost a third of what a lock costs; a thread tells of its
+// first use of a lock, as far as it remembers, and of every kEach-th.
+class LockUses {
+ public:
+  bool IsToBeTold(uint64_t lock) {
+    Use& use = uses_[HashKey(lock) % kRemembered];
+    if (use.lock == lock && ++use.count % kEach != 0) return false;
+    if (use.lock != lock) use = {.lock = lock, .count = 0};
+    return true;
+  }
+
+ private:
+  static constexpr uint32_t kRemembered = 32, kEach = 64;
+  struct Use {
+    uint64_t lock = 0;
+    uint32_t count = 0;
+  };
+  Use uses_[kRemembered];
+};
+
 struct SyncObject;
 
 class Thread {
@@ -168,8 +188,9 @@ class Thread {
     return (IsWrite(kind) ? mode_word & ~(uint64_t{0xffff} << 32) : mode_word << 16) == 0;
   }
   TakenLock taken;
-  uint64_t annotated_phase = 0;               // of the barrier of the program's own making that it waits at
-  int ignore_sync = 0;                        // nothing that the thread does orders anything
+  uint64_t annotated_phase = 0;  // of the barrier of the program's own making that it waits at
+  int ignore_sync = 0;           // nothing that the thread does orders anything
+  LockUses lock_uses;
   int64_t until_memory_check = kMemoryCheck;  // accesses to go
   RaceRecord record;
   struct Recording* recording = nullptr;  // recorder.h

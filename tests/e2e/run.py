@@ -33,6 +33,8 @@ Comments of a program:
   // SKIP: clang++-14 (reason)    a compiler that can't build it
   // OPTIONS: name=value          REDFLAG_OPTIONS for the run; {here} is this folder
   // PLACE: stack main            what the racy bytes of all reports are part of, and whose that is
+  // MISUSE: title at x.cc:12     a report that is no race, by the innermost line of the program in its stack, or where the thread was created;
+                                  all that there are
   // STATUS: 3                    the exit status, if it is not 66 for races and 0 for none; such a program is run by itself, because
                                   `redflag run` has a say in it
 Marks in a library's source count for the programs that name it.
@@ -78,7 +80,7 @@ SEEN = re.compile(r"^// SEEN\((\w+)\): *(.*)$")
 JUDGED = re.compile(r"^// (PATTERN|RANK|VARIABLE)\((\w+)\): *(.*)$")
 LOCAL = re.compile(r"\bLOCAL\((\w+)\): *(\w+)")
 UNNAMED = re.compile(r"^// UNNAMED\((\w+)\): *(.*)$")
-DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|STATUS|REPORTS|REPEATED|SUPPRESSED): *(.*)$")
+DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|STATUS|REPORTS|REPEATED|SUPPRESSED|MISUSE): *(.*)$")
 
 
 @dataclasses.dataclass
@@ -221,6 +223,7 @@ def compare(program, detector, build, status, report_path, output, records):
         wrong += [f"  {line}" for line in output.splitlines() if "redflag:" in line][-3:]
     wrong += compare_reports(program, expected, reports)
     wrong += compare_judgements(program, build, expected, reports)
+    wrong += compare_misuses(program, [line for line in lines if line["kind"] == "misuse"])
     if (count := program.values("REPORTS")) and len(reports) != int(count[0]):
         wrong.append(f"{len(reports)} reports, expected {count[0]}")
     for wanted in map(int, program.values("SUPPRESSED")):
@@ -234,6 +237,18 @@ def compare(program, detector, build, status, report_path, output, records):
         place = f"{block.get('place')} {block.get('thread', '')}".strip()
         wrong += [f"the place is {place}, expected {wanted}" for wanted in program.values("PLACE") if wanted != place]
     return list(dict.fromkeys(wrong))
+
+
+def compare_misuses(program, misuses):
+    files = {source.name for source in program.sources}
+    came = []
+    for misuse in misuses:
+        stack = misuse["stack"] or [frame for thread in misuse["threads"] for frame in thread["created_at"]]
+        own = [frame for frame in stack if os.path.basename(frame["file"]) in files]
+        place = f"{os.path.basename(own[0]['file'])}:{own[0]['line']}" if own else "nowhere"
+        came.append(f"{misuse['title']} at {place}")
+    wanted = program.values("MISUSE")
+    return [f"MISUSE: expected {' and '.join(wanted) or 'none'}, came {' and '.join(came) or 'none'}"] if sorted(came) != sorted(wanted) else []
 
 
 def compare_reports(program, expected, reports):

@@ -42,13 +42,33 @@ TEST(SuppressionsTest, TopIsTheInnermostFrame) {
   EXPECT_FALSE(Suppressed("race_top:cache"));
 }
 
+TEST(SuppressionsTest, MisuseHasRulesOfItsOwn) {
+  MisuseReport report;
+  report.category = "mutex";
+  report.where = {{.function = "Close()", .file = "/src/a.cc", .line = 12}};
+  const auto suppresses = [&](std::string_view rules) {
+    Suppressions suppressions;
+    EXPECT_TRUE(suppressions.Add(rules).empty());
+    return suppressions.Match(report);
+  };
+  EXPECT_TRUE(suppresses("mutex:Close"));
+  EXPECT_TRUE(suppresses("mutex:a.cc"));
+  EXPECT_FALSE(suppresses("mutex:Open"));
+  EXPECT_FALSE(suppresses("race:Close\nthread:Close\nsignal:Close"));
+  report.category = "thread";
+  report.where.clear();
+  report.threads.emplace_back().created_at = {{.function = "Start()", .file = "/src/b.cc", .line = 3}};
+  EXPECT_TRUE(suppresses("thread:Start"));
+  EXPECT_FALSE(suppresses("mutex:Start"));
+  Suppressions races;
+  EXPECT_TRUE(races.Add("mutex:main").empty());
+  EXPECT_FALSE(races.Match(Race()));
+}
+
 TEST(SuppressionsTest, TypesWithoutEffectAreToldOnceAndNonsenseIsComplainedOf) {
   Suppressions suppressions;
-  EXPECT_EQ(suppressions.Add("deadlock:main\nmutex:main\nthread:main\nsignal:main\ndeadlock:x\n", "a.txt"),
-            (std::vector<std::string>{"a.txt: 2 deadlock rules have no effect: only data races are reported",
-                                      "a.txt: 1 mutex rule has no effect: only data races are reported",
-                                      "a.txt: 1 signal rule has no effect: only data races are reported",
-                                      "a.txt: 1 thread rule has no effect: only data races are reported"}));
+  EXPECT_EQ(suppressions.Add("deadlock:main\ndeadlock:x\n", "a.txt"),
+            (std::vector<std::string>{"a.txt: 2 deadlock rules have no effect: no deadlocks are reported"}));
   EXPECT_EQ(suppressions.Add("raze:main\nmain\nrace:\n").size(), 3u);
   EXPECT_EQ(suppressions.Add("\n\nraze:main", "a.txt").at(0),
             "a.txt:3: 'raze:main' is no suppression: expected race:PATTERN");

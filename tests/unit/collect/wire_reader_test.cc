@@ -85,6 +85,13 @@ std::vector<WireMessage> Examples() {
           RepeatsMessage{.sequence = 7, .count = 1000},
           WatchedMessage{.sequence = 7, .accesses = Race().accesses},
           FlushMessage{},
+          MisuseMessage{.sequence = 8,
+                        .object = 0x7000,
+                        .thread = 2,
+                        .flaw = wire::Flaw::kDestroyHeld,
+                        .where = Stack({0x400100, 0x400200}),
+                        .taken_at = Stack({0x400300}),
+                        .made_at = {}},
           TagMessage{.number = 3, .object_type = "NSArray", .header = ""},
           EndMessage{}};
 }

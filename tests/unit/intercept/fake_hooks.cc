@@ -166,6 +166,7 @@ void Acquire(Pc pc, const void* object) { Append("Acquire", pc, object); }
 void Using(Pc pc, const void* descriptor) { Append("Using", pc, descriptor); }
 void Closing(Pc pc, const void* descriptor) { Append("Closing", pc, descriptor); }
 void Renewed(Pc pc, const void* descriptor) { Append("Renewed", pc, descriptor); }
+void Made(Pc pc, const void* descriptor) { Append("Made", pc, descriptor); }
 void Notifying(Pc pc, const void* condition) { Append("Notifying", pc, condition); }
 void Notified(Pc pc, const void* condition) { Append("Notified", pc, condition); }
 void Forget(Pc pc, const void* object) { Append("Forget", pc, object); }
@@ -225,6 +226,9 @@ void EnterFunction(Pc pc) {
 void LeaveFunction() { Append("LeaveFunction", fake::entered[--fake::entered_depth % fake::kEntered], nullptr); }
 uint64_t CallDepth() { return fake::entered_depth; }
 void JumpBegins() {}
+void ErrnoSpoilt(Pc) {}
+Ignored HandlerBegins() { return {}; }
+void HandlerEnds(const Ignored&) {}
 void LeaveCallsTo(uint64_t depth) {
   Append("LeaveCallsTo", 0, nullptr, int64_t(depth) - int64_t(fake::entered_depth));
   fake::entered_depth = depth;

@@ -117,8 +117,8 @@ TEST(FilesTest, DescriptorsAreToldApart) {
   const void* descriptor = last("Using");
   EXPECT_EQ(use(ends[1]), "Using ?; Read b 1; Release ?");
   EXPECT_EQ(last("Using"), descriptor);
-  EXPECT_EQ(Told({}, [&] { EXPECT_EQ(dup2(ends[0], ends[1]), ends[1]); }), "Closing ?; Release ?");
-  EXPECT_EQ(last("Closing"), descriptor);
+  EXPECT_EQ(Told({}, [&] { EXPECT_EQ(dup2(ends[0], ends[1]), ends[1]); }), "Using ?; Release ?; Made ?");
+  EXPECT_EQ(last("Made"), descriptor);
   EXPECT_EQ(Told({}, [&] { EXPECT_EQ(dup2(ends[0], ends[0]), ends[0]); }), "");
   EXPECT_EQ(Told({}, [&] { EXPECT_EQ(dup2(-1, ends[0]), -1); }), "");
   EXPECT_EQ(syscall(SYS_close, ends[1]), 0);  // unseen

@@ -61,7 +61,7 @@ TEST(MutexesTest, DestroyingAHeldMutexIsMisuse) {
                    EXPECT_EQ(pthread_mutex_destroy(m.get()), EBUSY);
                    pthread_mutex_unlock(m.get());
                  }),
-            "Locked m exclusive 1; LockMisused m 2; Unlocking m exclusive 1");
+            "Locked m exclusive 1; LockMisused m 1; Unlocking m exclusive 1");
 }
 
 TEST(MutexesTest, EveryKindIsLockedAndUnlocked) {
@@ -113,6 +113,11 @@ TEST(MutexesTest, ALockThatFailsTellsNothing) {
               "");
   });
   pthread_mutex_unlock(m.get());
+}
+
+TEST(MutexesTest, UnlockingWhatNobodyHoldsIsMisuse) {
+  Mutex m;
+  EXPECT_EQ(Told(m.names(), [&] { pthread_mutex_unlock(m.get()); }), "Unlocking m exclusive 0; LockMisused m 0");
 }
 
 TEST(MutexesTest, ADeadlockThatAnErrorCheckingMutexRefusesTellsNothing) {

@@ -54,23 +54,30 @@ def description(folder: pathlib.Path) -> pathlib.Path:
 
 
 def fetch(package: str, folder: pathlib.Path) -> None:
-    log = Log(places.LOGS / f"source-{package}.log", f"source package {package}")
-    for program in ("apt-get", "dpkg-source"):
-        if shutil.which(program) is None:
-            raise PackageError(f"{package}: there is no {program} here, and the sources are Debian's")
+    if shutil.which("dpkg-source") is None:
+        raise PackageError(f"{package}: there is no dpkg-source here, and the sources are Debian's")
     partial = folder.with_name(f"{package}.tmp")
+    log = download(package, partial)
+    log.run(["dpkg-source", "-x", description(partial).name, "tree"], partial, UNPACK_SECONDS)
+    os.rename(partial, folder)
+
+
+def download(package: str, partial: pathlib.Path) -> Log:
+    """The files of a source package, in a folder that is made anew; nothing is unpacked."""
+    log = Log(places.LOGS / f"source-{package}.log", f"source package {package}")
+    if shutil.which("apt-get") is None:
+        raise PackageError(f"{package}: there is no apt-get here, and the sources are Debian's")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     options = apt_options(log)
-    download = ["apt-get", *options, "source", "--only-source", "--download-only", package]
+    command = ["apt-get", *options, "source", "--only-source", "--download-only", package]
     # Lists that are there may be older than the files of the archive: one more try, with new lists. An entry that has
     # no sources makes `update` fail, and is no reason to give up.
-    if not any(places.APT.glob("lists/*_Sources*")) or not log.try_run(download, partial, DOWNLOAD_SECONDS):
+    if not any(places.APT.glob("lists/*_Sources*")) or not log.try_run(command, partial, DOWNLOAD_SECONDS):
         log.try_run(["apt-get", *options, "update"], partial, UPDATE_SECONDS)
-        if not log.try_run(download, partial, DOWNLOAD_SECONDS):
+        if not log.try_run(command, partial, DOWNLOAD_SECONDS):
             log.fail("can't be downloaded with `apt-get source`")
-    log.run(["dpkg-source", "-x", description(partial).name, "tree"], partial, UNPACK_SECONDS)
-    os.rename(partial, folder)
+    return log
 
 
 def apt_options(log: Log) -> list[str]:
