@@ -269,8 +269,13 @@ std::vector<std::string> Instrumented(CompilerFamily family, const std::vector<s
   // Behind theirs, which may end in -fno-sanitize=all -fsanitize=thread.
   if (is_gcc && (instruments || (job.links && as_tsan))) out.emplace_back("-fsanitize=thread");
   if (!is_gcc && instruments) {
+    // Said to clang as a whole, it understands its other options about threads, but would link a runtime of its own. Other sanitizers need theirs.
+    const bool has_others = std::any_of(expanded.begin(), expanded.end(), [](const std::string& argument) {
+      return argument.starts_with("-fsanitize=") && argument != "-fsanitize=thread";
+    });
+    if (has_others) out.emplace_back("-Xclang");
     out.emplace_back("-fsanitize=thread");
-    out.emplace_back("-fno-sanitize-link-runtime");
+    if (!has_others) out.emplace_back("-fno-sanitize-link-runtime");
   }
   return out;
 }
