@@ -24,9 +24,7 @@ class TicketLock {
     const unsigned mine = next_.fetch_add(1, std::memory_order_relaxed);
     while (serving_.load(std::memory_order_acquire) != mine) usleep(20);
   }
-  NOINLINE void Unlock() {
-    serving_.store(serving_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-  }
+  NOINLINE void Unlock() { serving_.store(serving_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 
  private:
   std::atomic<unsigned> next_{0};
@@ -46,8 +44,8 @@ class SharedLock {
   void Unlock() { users_.store(0, std::memory_order_release); }
   void ReadLock() {
     int readers = users_.load(std::memory_order_relaxed);
-    while (readers < 0 || !users_.compare_exchange_weak(readers, readers + 1, std::memory_order_acquire,
-                                                        std::memory_order_relaxed)) {
+    while (readers < 0 ||
+           !users_.compare_exchange_weak(readers, readers + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
       usleep(20);
       readers = users_.load(std::memory_order_relaxed);
     }
@@ -100,7 +98,8 @@ class QueueLock {
     Node* after = mine.next.load(std::memory_order_acquire);
     if (after == nullptr) {
       Node* expected = &mine;
-      if (last_.compare_exchange_strong(expected, nullptr, std::memory_order_release, std::memory_order_relaxed)) return;
+      if (last_.compare_exchange_strong(expected, nullptr, std::memory_order_release, std::memory_order_relaxed))
+        return;
       while ((after = mine.next.load(std::memory_order_acquire)) == nullptr) usleep(20);
     }
     after->waits.store(false, std::memory_order_release);

@@ -6,8 +6,12 @@
 
 #include "invisible.h"
 
-NOINLINE void Put(int* table, int index) { table[index] = index; }      // RACE(element) CHAIN(element): Put < Share < main CHAIN(element): Put < Writer
-NOINLINE void Set(int (*matrix)[4], int row) { matrix[row][2] = row; }  // RACE(cell) CHAIN(cell): Set < Share < main CHAIN(cell): Set < Writer
+NOINLINE void Put(int* table, int index) {
+  table[index] = index;
+}  // RACE(element) CHAIN(element): Put < Share < main CHAIN(element): Put < Writer
+NOINLINE void Set(int (*matrix)[4], int row) {
+  matrix[row][2] = row;
+}  // RACE(cell) CHAIN(cell): Set < Share < main CHAIN(cell): Set < Writer
 
 struct Shared {
   int* table;
@@ -23,9 +27,9 @@ void* Writer(void* argument) {
 }
 
 NOINLINE void Share() {
-  int before[8];  // not zeroed: what is there is of calls that ended
-  int table[16];        // LOCAL(element): Share
-  int matrix[3][4];     // LOCAL(cell): Share
+  int before[8];     // not zeroed: what is there is of calls that ended
+  int table[16];     // LOCAL(element): Share
+  int matrix[3][4];  // LOCAL(cell): Share
   Put(before, 7);
   Shared shared = {table, matrix};
   pthread_t thread;

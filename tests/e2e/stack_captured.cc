@@ -5,7 +5,9 @@
 
 #include "invisible.h"
 
-NOINLINE void Add(int& sum, int value) { sum += value; }  // RACE(total) CHAIN(total): Add < Sum < main CHAIN(total): Add < lambda
+NOINLINE void Add(int& sum, int value) {
+  sum += value;
+}  // RACE(total) CHAIN(total): Add < Sum < main CHAIN(total): Add < lambda
 
 NOINLINE int Sum() {
   int total = 0;  // LOCAL(total): Sum

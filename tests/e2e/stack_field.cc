@@ -23,7 +23,9 @@ class Cache {
   int size_ = 0;
 };
 
-NOINLINE void Hit(Pool& pool, int slot) { pool.slots[slot].hits = slot; }  // RACE(hits) CHAIN(hits): Hit < main CHAIN(hits): Hit < Use < lambda
+NOINLINE void Hit(Pool& pool, int slot) {
+  pool.slots[slot].hits = slot;
+}  // RACE(hits) CHAIN(hits): Hit < main CHAIN(hits): Hit < Use < lambda
 
 NOINLINE void Use(Pool& pool, Cache& cache) {
   Hit(pool, 5);

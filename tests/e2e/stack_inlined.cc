@@ -5,7 +5,9 @@
 
 #include "invisible.h"
 
-NOINLINE void Put(int* place) { place[1] = 1; }  // RACE(inner) CHAIN(inner): Put < Inlined < main CHAIN(inner): Put < lambda
+NOINLINE void Put(int* place) {
+  place[1] = 1;
+}  // RACE(inner) CHAIN(inner): Put < Inlined < main CHAIN(inner): Put < lambda
 
 ALWAYS_INLINE void Inlined(int rounds) {
   for (int i = 0; i < rounds; ++i) {

@@ -8,7 +8,9 @@
 long* leaked;
 
 NOINLINE void Leak(long* count) { __atomic_store_n(&leaked, count, __ATOMIC_RELEASE); }
-NOINLINE void Set(long* count) { *count = 2; }  // RACE(count) CHAIN(count): Set < Count < Start CHAIN(count): Set < main
+NOINLINE void Set(long* count) {
+  *count = 2;
+}  // RACE(count) CHAIN(count): Set < Count < Start CHAIN(count): Set < main
 
 NOINLINE void Count(long count) {  // LOCAL(count): Count
   Leak(&count);

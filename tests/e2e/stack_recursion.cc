@@ -5,7 +5,9 @@
 
 #include "invisible.h"
 
-NOINLINE void Put(int* levels) { levels[2] = 1; }  // RACE(level) CHAIN(level): Put < Descend < Descend < Descend < main CHAIN(level): Put < Writer
+NOINLINE void Put(int* levels) {
+  levels[2] = 1;
+}  // RACE(level) CHAIN(level): Put < Descend < Descend < Descend < main CHAIN(level): Put < Writer
 
 void* Writer(void* levels) {
   Put(static_cast<int*>(levels));

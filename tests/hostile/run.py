@@ -125,7 +125,8 @@ def check(case, world):
     """The complaints, one for each promise that was not kept."""
     complaints = []
     for launch in case.launches:
-        with tempfile.TemporaryDirectory(dir=world.build, prefix=f"{case.name}.") as name:
+        # A helper process may still be writing there.
+        with tempfile.TemporaryDirectory(dir=world.build, prefix=f"{case.name}.", ignore_cleanup_errors=True) as name:
             folder = pathlib.Path(name)
             os.chmod(folder, 0o755)
             record = folder / "races.json"

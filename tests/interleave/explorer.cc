@@ -162,10 +162,10 @@ void __tsan_atomic_signal_fence(int) {}
 
 #define ACCESS(name) \
   void __tsan_##name(void* p) { interleave::Step(p, false); }
-#define ACCESSES(size)                                                                                    \
-  ACCESS(read##size)                                                                                      \
-  ACCESS(write##size) ACCESS(unaligned_read##size) ACCESS(unaligned_write##size) ACCESS(read_write##size) \
-      ACCESS(unaligned_read_write##size)
+#define ACCESSES(size) \
+  ACCESS(read##size)   \
+  ACCESS(write##size)  \
+  ACCESS(unaligned_read##size) ACCESS(unaligned_write##size) ACCESS(read_write##size) ACCESS(unaligned_read_write##size)
 ACCESSES(1) ACCESSES(2) ACCESSES(4) ACCESSES(8) ACCESSES(16) void __tsan_read_range(void* p, unsigned long) {
   interleave::Step(p, false);
 }

@@ -20,10 +20,17 @@ static const struct name kNames[] = {
     {"pipe", SYS_pipe},
 #endif
 #ifdef SYS_fork
-    {"fork", SYS_fork},         {"vfork", SYS_vfork},
+    {"fork", SYS_fork},
+    {"vfork", SYS_vfork},
 #endif
-    {"pipe2", SYS_pipe2},       {"memfd_create", SYS_memfd_create}, {"execve", SYS_execve}, {"membarrier", SYS_membarrier},
-    {"ptrace", SYS_ptrace},     {"madvise", SYS_madvise},           {"openat", SYS_openat}, {"mincore", SYS_mincore},
+    {"pipe2", SYS_pipe2},
+    {"memfd_create", SYS_memfd_create},
+    {"execve", SYS_execve},
+    {"membarrier", SYS_membarrier},
+    {"ptrace", SYS_ptrace},
+    {"madvise", SYS_madvise},
+    {"openat", SYS_openat},
+    {"mincore", SYS_mincore},
     {"process_vm_readv", SYS_process_vm_readv},
 };
 

@@ -38,7 +38,8 @@ int main() {
   } catch (const std::bad_alloc&) {
     std::puts("bad_alloc");
   }
-  std::printf("mmap %d\n", mmap(nullptr, too_much & ~size_t{4095}, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
+  std::printf("mmap %d\n",
+              mmap(nullptr, too_much & ~size_t{4095}, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
   std::thread other([] { shared = 1; });
   shared = 2;
   other.join();

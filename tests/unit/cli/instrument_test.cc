@@ -186,7 +186,8 @@ TEST(Instrument, AResponseFileThatNamesItselfEnds) {
 
 TEST(Instrument, AResponseFileIsPassedOnUnlessItHasToChange) {
   const ResponseFile fine("-c a.cc");
-  EXPECT_THAT(Clang({fine.argument()}), ElementsAre(fine.argument(), "-fsanitize=thread", "-fno-sanitize-link-runtime"));
+  EXPECT_THAT(Clang({fine.argument()}),
+              ElementsAre(fine.argument(), "-fsanitize=thread", "-fno-sanitize-link-runtime"));
   const ResponseFile changes("-fsanitize=thread a.o");
   EXPECT_THAT(Clang({changes.argument()}), Contains("a.o"));
   EXPECT_THAT(Clang({changes.argument()}), Not(Contains("-fsanitize=thread")));
