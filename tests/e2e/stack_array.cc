@@ -7,11 +7,15 @@
 #include "invisible.h"
 
 NOINLINE void Put(int* table, int index) {
-  table[index] = index;
-}  // RACE(element) CHAIN(element): Put < Share < main CHAIN(element): Put < Writer
+  // CHAIN(element): Put < Share < main
+  // CHAIN(element): Put < Writer
+  table[index] = index;  // RACE(element)
+}
 NOINLINE void Set(int (*matrix)[4], int row) {
-  matrix[row][2] = row;
-}  // RACE(cell) CHAIN(cell): Set < Share < main CHAIN(cell): Set < Writer
+  // CHAIN(cell): Set < Share < main
+  // CHAIN(cell): Set < Writer
+  matrix[row][2] = row;  // RACE(cell)
+}
 
 struct Shared {
   int* table;

@@ -6,8 +6,10 @@
 #include "invisible.h"
 
 NOINLINE void Add(int& sum, int value) {
-  sum += value;
-}  // RACE(total) CHAIN(total): Add < Sum < main CHAIN(total): Add < lambda
+  // CHAIN(total): Add < Sum < main
+  // CHAIN(total): Add < lambda
+  sum += value;  // RACE(total)
+}
 
 NOINLINE int Sum() {
   int total = 0;  // LOCAL(total): Sum

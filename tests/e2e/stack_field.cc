@@ -24,8 +24,10 @@ class Cache {
 };
 
 NOINLINE void Hit(Pool& pool, int slot) {
-  pool.slots[slot].hits = slot;
-}  // RACE(hits) CHAIN(hits): Hit < main CHAIN(hits): Hit < Use < lambda
+  // CHAIN(hits): Hit < main
+  // CHAIN(hits): Hit < Use < lambda
+  pool.slots[slot].hits = slot;  // RACE(hits)
+}
 
 NOINLINE void Use(Pool& pool, Cache& cache) {
   Hit(pool, 5);

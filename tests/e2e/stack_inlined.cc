@@ -6,8 +6,10 @@
 #include "invisible.h"
 
 NOINLINE void Put(int* place) {
-  place[1] = 1;
-}  // RACE(inner) CHAIN(inner): Put < Inlined < main CHAIN(inner): Put < lambda
+  // CHAIN(inner): Put < Inlined < main
+  // CHAIN(inner): Put < lambda
+  place[1] = 1;  // RACE(inner)
+}
 
 ALWAYS_INLINE void Inlined(int rounds) {
   for (int i = 0; i < rounds; ++i) {

@@ -9,8 +9,10 @@ int* leaked;
 
 NOINLINE void Leak(int* progress) { __atomic_store_n(&leaked, progress, __ATOMIC_RELAXED); }
 NOINLINE void Set(int* progress) {
-  *progress = 1;
-}  // RACE(progress) CHAIN(progress): Set < Work CHAIN(progress): Set < main
+  // CHAIN(progress): Set < Work
+  // CHAIN(progress): Set < main
+  *progress = 1;  // RACE(progress)
+}
 
 void* Work(void*) {
   int progress;  // LOCAL(progress): Work

@@ -9,8 +9,10 @@ long* leaked;
 
 NOINLINE void Leak(long* count) { __atomic_store_n(&leaked, count, __ATOMIC_RELEASE); }
 NOINLINE void Set(long* count) {
-  *count = 2;
-}  // RACE(count) CHAIN(count): Set < Count < Start CHAIN(count): Set < main
+  // CHAIN(count): Set < Count < Start
+  // CHAIN(count): Set < main
+  *count = 2;  // RACE(count)
+}
 
 NOINLINE void Count(long count) {  // LOCAL(count): Count
   Leak(&count);

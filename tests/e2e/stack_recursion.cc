@@ -6,8 +6,10 @@
 #include "invisible.h"
 
 NOINLINE void Put(int* levels) {
-  levels[2] = 1;
-}  // RACE(level) CHAIN(level): Put < Descend < Descend < Descend < main CHAIN(level): Put < Writer
+  // CHAIN(level): Put < Descend < Descend < Descend < main
+  // CHAIN(level): Put < Writer
+  levels[2] = 1;  // RACE(level)
+}
 
 void* Writer(void* levels) {
   Put(static_cast<int*>(levels));
