@@ -36,10 +36,23 @@ SECONDS = 120
 LOCAL = re.compile(r"^ {2,}(?:const )?(?:auto|int|long|char|bool|pthread_t|[A-Z]\w+)[*&]? (\w+)(?: = [^;]+)?;", re.MULTILINE)
 
 
+def is_member(text, position):
+    """Is what stands there declared in a class? By the braces around it."""
+    depth = 0
+    for i in range(position - 1, -1, -1):
+        depth += {"}": 1, "{": -1}.get(text[i], 0)
+        if depth < 0:
+            header = re.split(r"[;{}]", text[:i])[-1]
+            return re.search(r"\b(struct|class|union)\b", header) is not None
+    return False
+
+
 def rename_local(text):
     """-> the text with one local variable renamed, or None. Names that are used as members or more widely are left alone."""
     for match in LOCAL.finditer(text):
         name = match[1]
+        if is_member(text, match.start()):
+            continue
         if re.search(rf"(\.|->|::){name}\b", text) or re.search(rf"^\S.*\b{name}\b", text, re.MULTILINE):
             continue
         lines = (line.partition("//") for line in text.split("\n"))  # marks stand in comments
