@@ -198,7 +198,7 @@ class Recogniser {
  private:
   // The racy name as both statements have it; the written one first.
   std::string NameOfVariable() const {
-    const std::string known = NameInStatements(report_.variable);
+    std::string known = NameInStatements(report_.variable);
     for (const auto& [one, other] : {std::pair(&a_, &b_), std::pair(&b_, &a_)}) {
       for (const Statement::Write& write : one->statement.writes()) {
         const std::string& name = write.path.back();
