@@ -51,7 +51,7 @@ void SayThatWeLive(unsigned char* place) {
   pthread_mutexattr_init(&attributes);
   pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
   pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  if (pthread_mutex_init(mutex, &attributes) == 0) static_cast<void>(pthread_mutex_trylock(mutex));
+  if (pthread_mutex_init(mutex, &attributes) != 0 || pthread_mutex_trylock(mutex) != 0) return;
   pthread_mutexattr_destroy(&attributes);
 }
 
