@@ -58,17 +58,16 @@ CalledFunctions::CalledFunctions(Elf* elf) : elf_(elf) {
 // Four bytes of the code.
 std::optional<uint32_t> CalledFunctions::WordAt(uint64_t address) const {
   size_t count = 0;
-  size_t bytes = 0;
-  const char* raw = elf_rawfile(elf_, &bytes);
-  if (raw == nullptr || elf_getphdrnum(elf_, &count) != 0) return std::nullopt;
+  if (elf_ == nullptr || elf_getphdrnum(elf_, &count) != 0) return std::nullopt;
   for (size_t i = 0; i < count; ++i) {
     GElf_Phdr header;
     if (gelf_getphdr(elf_, static_cast<int>(i), &header) == nullptr || header.p_type != PT_LOAD) continue;
     if (address < header.p_vaddr || address - header.p_vaddr + 4 > header.p_filesz) continue;
     const uint64_t at = address - header.p_vaddr + header.p_offset;
-    if (at + 4 > bytes) return std::nullopt;
+    const Elf_Data* data = elf_getdata_rawchunk(elf_, static_cast<int64_t>(at), sizeof(uint32_t), ELF_T_BYTE);
+    if (data == nullptr || data->d_size < sizeof(uint32_t)) return std::nullopt;
     uint32_t word;
-    std::memcpy(&word, raw + at, sizeof word);
+    std::memcpy(&word, data->d_buf, sizeof word);
     return word;
   }
   return std::nullopt;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -42,17 +41,23 @@ void FutexWait(uint32_t& word, uint32_t seen, milliseconds timeout) {
   syscall(SYS_futex, &word, FUTEX_WAIT, seen, &limit, nullptr, 0);
 }
 
-// Taken, and never given back: when this process ends, be it killed, the kernel tells whoever looks at the mutex. Whatever was there before is no
-// mutex of ours.
-void SayThatWeLive(unsigned char* place) {
-  static_assert(sizeof(pthread_mutex_t) <= RingHeader::kReaderLivesBytes);
-  auto* mutex = reinterpret_cast<pthread_mutex_t*>(place);
-  pthread_mutexattr_t attributes;
-  pthread_mutexattr_init(&attributes);
-  pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
-  pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
-  if (pthread_mutex_init(mutex, &attributes) != 0 || pthread_mutex_trylock(mutex) != 0) return;
-  pthread_mutexattr_destroy(&attributes);
+// When the thread that says so ends, be it killed, the kernel marks the futex for whoever looks at it. The list that the kernel reads then is
+// ours alone: only the futex is shared.
+struct Life {
+  robust_list_head head;
+  robust_list held;
+};
+thread_local Life life;
+
+void StopSaying() { life.head.list.next = &life.head.list; }
+
+void SayThatWeLive(uint32_t& futex) {
+  StopSaying();
+  life.held.next = &life.head.list;
+  life.head.list_op_pending = nullptr;
+  life.head.futex_offset = reinterpret_cast<long>(&futex) - reinterpret_cast<long>(&life.held);
+  std::atomic_ref<uint32_t>(futex).store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_release);
+  if (syscall(SYS_set_robust_list, &life.head, sizeof life.head) == 0) life.head.list.next = &life.held;
 }
 
 void FutexWake(uint32_t& word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
@@ -100,6 +105,7 @@ RingReader::RingReader(std::byte* memory, size_t mapped, uint64_t capacity, uint
 }
 
 RingReader::~RingReader() {
+  StopSaying();
   if (pidfd_ >= 0) close(pidfd_);
   munmap(memory_, mapped_);
 }

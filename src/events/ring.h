@@ -27,13 +27,12 @@ struct RingHeader {
   uint32_t reader_failed;  // 1: the reader could not be started, or gave up
   uint64_t
       suppressed;  // races that were not reported because the user does not want to hear of them; counted by the reader
-  alignas(8) unsigned char reader_lives
-      [kReaderLivesBytes];  // a robust mutex that the reader holds: its first word is a futex
+  uint32_t reader_lives;  // a robust futex that the reader holds
 
   // Was there a reader, and is there none any more, whatever it was that ended it? The kernel says so in the futex.
   bool ReaderHasDied() const {
     constexpr uint32_t kOwnerDied = 0x40000000;  // FUTEX_OWNER_DIED
-    return (__atomic_load_n(reinterpret_cast<const uint32_t*>(reader_lives), __ATOMIC_ACQUIRE) & kOwnerDied) != 0;
+    return (__atomic_load_n(&reader_lives, __ATOMIC_ACQUIRE) & kOwnerDied) != 0;
   }
 };
 inline constexpr size_t kRingDataOffset = 256;
