@@ -25,6 +25,7 @@
 #include "cli/installation.h"
 #include "cli/rendering.h"
 #include "cli/run_records.h"
+#include "events/run_status.h"
 
 namespace redflag::cli {
 namespace {
@@ -44,13 +45,7 @@ struct Options {
   std::vector<std::string> command;
 };
 
-// What the processes of a run tell: counts shared with the runtime (runtime/emit.cc), in a file that they open by path.
-struct RunStatus {
-  uint64_t reports;
-  uint64_t instrumented;
-  uint64_t switched_off;
-};
-
+// The memory that the processes of the run tell their counts in.
 class StatusPage {
  public:
   StatusPage() : fd_(memfd_create("redflag-run", 0)) {

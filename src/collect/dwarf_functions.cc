@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "collect/dwarf_index.h"
+#include "collect/dwarf_units.h"
 
 namespace redflag {
 namespace {
@@ -30,16 +31,7 @@ void ForEachChild(Dwarf_Die& parent, Visit visit) {
 }  // namespace
 
 void DwarfFunctions::ForEach(const Visit& visit) {
-  Dwarf_CU* unit = nullptr;
-  Dwarf_Half version = 0;
-  uint8_t type = 0;
-  Dwarf_Die die;
-  Dwarf_Die split;
-  while (dwarf_get_units(dwarf_, unit, &unit, &version, &type, &die, &split) == 0) {
-    if (type == DW_UT_type || type == DW_UT_partial || dwarf_tag(&die) == DW_TAG_invalid) continue;
-    const bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid;
-    Walk(is_split ? split : die, 0, visit);
-  }
+  ForEachUnit(dwarf_, [&](const Dwarf_Die&, const Dwarf_Die& contents) { Walk(contents, 0, visit); });
 }
 
 void DwarfFunctions::Walk(Dwarf_Die scope, int nesting, const Visit& visit) {

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "collect/dwarf_units.h"
+
 namespace redflag {
 namespace {
 
@@ -118,17 +120,10 @@ std::string Demangle(const char* name) {
 }
 
 DwarfIndex::DwarfIndex(Dwarf* dwarf, uint64_t bias) : bias_(bias) {
-  Dwarf_CU* unit = nullptr;
-  Dwarf_Half version = 0;
-  uint8_t type = 0;
-  Dwarf_Die die;
-  Dwarf_Die split;
-  while (dwarf_get_units(dwarf, unit, &unit, &version, &type, &die, &split) == 0) {
-    if (type == DW_UT_type || type == DW_UT_partial || dwarf_tag(&die) == DW_TAG_invalid) continue;
-    const bool is_split = type == DW_UT_skeleton && dwarf_tag(&split) != DW_TAG_invalid;
-    units_.push_back(Unit{.die = die, .contents = is_split ? split : die, .walked = false, .functions = {}});
+  ForEachUnit(dwarf, [&](Dwarf_Die die, const Dwarf_Die& contents) {
+    units_.push_back(Unit{.die = die, .contents = contents, .walked = false, .functions = {}});
     AddRanges(die, static_cast<uint32_t>(units_.size() - 1));
-  }
+  });
   std::sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
 }
 

@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/arch.h"
 #include "base/hash_map.h"
@@ -18,6 +16,7 @@
 #include "runtime/message.h"
 #include "runtime/owner.h"
 #include "runtime/ring_writer.h"
+#include "runtime/run_status.h"
 #include "runtime/runtime.h"
 #include "runtime/stack_calls.h"
 #include "runtime/told_races.h"
@@ -26,20 +25,10 @@
 namespace redflag::rt {
 namespace {
 
-constexpr int64_t kStatusBytes = 24;
-
 // No matter which of them comes first.
 uint64_t KeyOfPair(uint64_t a, uint64_t b) { return HashKey(HashKey(a) + HashKey(b)) ^ (HashKey(a) * HashKey(b)); }
 
 int64_t Pid() { return arch::Syscall(SYS_getpid); }
-
-// Where there is no /proc: the number behind the last slash is of a descriptor that was handed on, if that is what it should be.
-int64_t HandedOn(const char* path) {
-  int64_t fd = 0;
-  for (const char* at = path; *at != '\0'; ++at) fd = *at == '/' ? 0 : fd * 10 + (*at - '0');
-  const bool is_memory = arch::Syscall(SYS_fcntl, fd, F_GET_SEALS) >= 0;
-  return is_memory && arch::Syscall(SYS_lseek, fd, 0, SEEK_END) == kStatusBytes ? fd : -1;
-}
 
 // What the racy bytes are part of.
 struct Whereabouts {
@@ -107,14 +96,9 @@ class Emitter {
   void PutRepeats();
   static void TakeApart(const ContextTree& tree, RaceRecord& record);
 
-  // Counts shared with `redflag run` (cli/run.cc).
-  struct RunStatus {
-    uint64_t reports;
-    uint64_t instrumented;
-    uint64_t switched_off;
-  };
-  static_assert(sizeof(RunStatus) == kStatusBytes);
-  void OpenStatus();
+  void OpenStatus() {
+    if (status_ == nullptr) status_ = OpenRunStatus();
+  }
 
   AtomicMem::Lock lock_;
   RunStatus* status_ = nullptr;
@@ -139,18 +123,6 @@ class Emitter {
 constinit Emitter emitter;
 
 // ---- The beginning and the end ----
-
-void Emitter::OpenStatus() {
-  if (status_ != nullptr) return;
-  static char path[128];
-  if (!GetEnvironment("REDFLAG_STATUS", path, sizeof path)) return;
-  int64_t fd = arch::Syscall(SYS_openat, AT_FDCWD, reinterpret_cast<int64_t>(path), O_RDWR | O_CLOEXEC);
-  if (fd < 0) fd = HandedOn(path);
-  if (fd < 0) return;
-  const int64_t mapped = arch::Syscall(SYS_mmap, 0, sizeof(RunStatus), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  arch::Syscall(SYS_close, fd);
-  if (mapped > 0 || mapped < -4095) status_ = reinterpret_cast<RunStatus*>(mapped);
-}
 
 void Emitter::Start(const Flags& flags) {
   OpenStatus();
@@ -179,7 +151,7 @@ void Emitter::Start(const Flags& flags) {
 // exec: a helper is started for those that have something to tell.
 void Emitter::Restart(const Flags& flags, bool at_once) {
   ring_.Leave();
-  if (status_ != nullptr) arch::Syscall(SYS_munmap, reinterpret_cast<int64_t>(status_), sizeof(RunStatus));
+  CloseRunStatus(status_);
   lock_ = {};
   status_ = nullptr;
   deferred_ = &flags;
@@ -198,7 +170,7 @@ void Emitter::StartDeferred() {
   for (uint32_t tag = 1; ObjectTypeOf(tag) != nullptr; ++tag) PutTag(tag, ObjectTypeOf(tag), HeaderOf(tag));
 }
 
-// The helper was killed: another one takes its place, and is told what that one has not read. Nobody goes on killing them.
+// The helper was killed: another one takes its place, and is told what that one has not read. Not for ever.
 void Emitter::ReplaceReader(const Flags& flags) {
   constexpr uint32_t kMost = 8;
   if (!ring_.reader_died() || replaced_ == kMost) return;

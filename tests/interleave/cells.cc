@@ -169,13 +169,8 @@ int Main(int preemptions) {
     plan.is_right = [&] { return world->IsRight(scenario); };
     const interleave::Outcome outcome = interleave::Explore(plan);
     total += outcome.schedules;
-    std::printf("%9llu schedules, up to %llu steps: %s\n", static_cast<unsigned long long>(outcome.schedules),
-                static_cast<unsigned long long>(outcome.steps), scenario.name);
-    std::fflush(stdout);
-    if (!outcome.wrong.empty()) {
-      std::printf("WRONG: raced on %#x, after the steps of threads", world->raced());
-      for (const int thread : outcome.wrong) std::printf(" %d", thread);
-      std::printf("\n");
+    if (!interleave::Tell(scenario.name, outcome)) {
+      std::printf("raced on %#x\n", world->raced());
       return 1;
     }
   }

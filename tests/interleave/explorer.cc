@@ -2,6 +2,7 @@
 
 #include <ucontext.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 
@@ -145,6 +146,16 @@ void Step(const volatile void* addr, bool is_atomic) {
 }  // namespace
 
 Outcome Explore(const Plan& plan) { return Explorer(plan).Run(); }
+
+bool Tell(const char* name, const Outcome& outcome) {
+  std::printf("%9llu schedules, up to %llu steps: %s\n", static_cast<unsigned long long>(outcome.schedules),
+              static_cast<unsigned long long>(outcome.steps), name);
+  if (!outcome.wrong.empty()) std::printf("WRONG after the steps of threads");
+  for (const int thread : outcome.wrong) std::printf(" %d", thread);
+  if (!outcome.wrong.empty()) std::printf("\n");
+  std::fflush(stdout);
+  return outcome.wrong.empty();
+}
 
 }  // namespace interleave
 

@@ -38,4 +38,7 @@ struct Outcome {
 
 Outcome Explore(const Plan& plan);
 
+// Says how it went; false if something was wrong.
+bool Tell(const char* name, const Outcome& outcome);
+
 }  // namespace interleave

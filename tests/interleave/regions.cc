@@ -157,15 +157,7 @@ int Main(int preemptions) {
     plan.switches = [&](int from, int to) { world.Switch(from, to); };
     const interleave::Outcome outcome = interleave::Explore(plan);
     total += outcome.schedules;
-    std::printf("%9llu schedules, up to %llu steps: %s\n", static_cast<unsigned long long>(outcome.schedules),
-                static_cast<unsigned long long>(outcome.steps), scenario.name);
-    std::fflush(stdout);
-    if (!outcome.wrong.empty()) {
-      std::printf("WRONG after the steps of threads");
-      for (const int thread : outcome.wrong) std::printf(" %d", thread);
-      std::printf("\n");
-      return 1;
-    }
+    if (!interleave::Tell(scenario.name, outcome)) return 1;
   }
   std::printf("%llu schedules with up to %d preemptions: whoever owned a region was alone in it\n",
               static_cast<unsigned long long>(total), preemptions);
