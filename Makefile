@@ -10,6 +10,7 @@ DESTDIR ?=
 FUZZ_SECONDS ?= 600
 BENCH_FLAGS ?=
 CONFORMANCE_FLAGS ?=
+FIELD_FLAGS ?=
 JOBS ?= $(shell nproc)
 
 REDFLAG := build/release/bin/redflag
@@ -64,7 +65,7 @@ $(PRESETS:%=build-%): build-%: bootstrap
 # The command and the runtime: what users need.
 .PHONY: command
 command: bootstrap
-	$(call build,release,redflag redflag_rt)
+	$(call build,release,redflag redflag_rt redflag_trap)
 
 # Exit code 66 says that races were found, and there is one to find.
 .PHONY: demo
@@ -90,18 +91,35 @@ test-release: build-release
 	@ctest --preset release -j $(JOBS) --no-tests=error
 
 .PHONY: test-slow
-test-slow: ctest-slow fuzz ## Run the slow tests: a million random traces, mutations, fuzzing
+test-slow: ctest-slow test-undefined fuzz ## Run the slow tests: a million random traces, mutations, fuzzing
 
 .PHONY: ctest-slow
 ctest-slow: build-release build-cross
 	$(call heading,slow tests)
 	@ctest --test-dir build/release -L slow -C Slow --output-on-failure --no-tests=error
 
+# The code that runs in other people's programs, which traps where its behaviour is undefined.
+UNDEFINED := --redflag build/undefined/bin/redflag --build build/undefined/tests
+.PHONY: test-undefined
+test-undefined: bootstrap ## Run programs and environments with runtimes that trap on undefined behaviour
+	$(call build,undefined,redflag redflag_rt $(addprefix redflag_rt_,hybrid fast goldilocks racetrack lockset null))
+	$(call heading,test undefined)
+	@python3 tests/e2e/run.py $(UNDEFINED)/e2e --rotate
+	@python3 tests/e2e/run.py $(UNDEFINED)/e2e --rotate --record
+	@python3 tests/e2e/run.py $(UNDEFINED)/e2e --rotate --detector goldilocks
+	@python3 tests/hostile/run.py $(UNDEFINED)/hostile
+
 # CONFORMANCE_FLAGS: options of tests/conformance/run.py, such as --only mutex_ or --peer.
 .PHONY: conformance
 conformance: build-release ## Run LLVM's own tests of ThreadSanitizer with our runtime (docs/conformance.md)
 	$(call heading,conformance)
 	@tests/conformance/run.py --redflag $(REDFLAG) $(CONFORMANCE_FLAGS)
+
+# FIELD_FLAGS: options of tests/field/run.py, such as --only memcached.
+.PHONY: field
+field: build-release ## Run real programs, built from Debian's sources; each report must be explained (docs/field-notes.md)
+	$(call heading,field)
+	@tests/field/run.py --redflag $(REDFLAG) $(FIELD_FLAGS)
 
 # BENCH_FLAGS: options of bench/run, such as --quick; bench/run --help tells them all.
 .PHONY: bench

@@ -6,7 +6,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LES
   # GCC bug 105651: a false alarm inside std::string's operator+ at -O2 and above, mended in GCC 13.
   target_compile_options(redflag_flags INTERFACE -Wno-restrict)
 endif()
-target_include_directories(redflag_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+target_include_directories(redflag_flags INTERFACE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
 if(REDFLAG_ASAN)
   target_compile_options(redflag_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
                                                  -fno-omit-frame-pointer)

@@ -17,3 +17,6 @@ endfunction()
 # The shims: programs are often linked with the compile options as well, and then g++ asks for -ltsan.
 redflag_pc("" "g++" "-fsanitize=thread" "-L\${folder}/shims ")
 redflag_pc("-clang" "clang" "-Xclang -fsanitize=thread" "")
+
+configure_file(${PROJECT_SOURCE_DIR}/cmake/redflag-tolerate.pc.in ${PROJECT_BINARY_DIR}/redflag-tolerate.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/redflag-tolerate.pc DESTINATION lib/pkgconfig)

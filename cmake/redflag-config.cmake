@@ -4,6 +4,8 @@
 #   target_link_libraries(app PRIVATE redflag::redflag)
 #
 #   redflag::redflag   adds what `redflag c++` adds (src/cli/instrument.h): instrumentation, and the runtime library
+#   redflag::tolerate  redflag/tolerate.hpp and its library, for programs that are checked and others: nothing is instrumented. It is the
+#                      static library; redflag::tolerate_shared is the shared one
 #   redflag::command   the command: add_test(NAME app COMMAND redflag::command run $<TARGET_FILE:app>)
 #
 # Link every library of the program with it as well: what is not instrumented is not checked. Programs find the runtime library by
@@ -37,6 +39,24 @@ if(NOT TARGET redflag::redflag)
     "SHELL:-Wl,--push-state,--no-as-needed \"${_redflag_runtime}\" -Wl,--pop-state")
   target_link_libraries(redflag::redflag INTERFACE redflag::runtime)
   target_include_directories(redflag::redflag INTERFACE "${_redflag_prefix}/include")  # redflag/annotations.h
+
+  find_package(Threads REQUIRED)
+  foreach(_redflag_library tolerate tolerate_shared)
+    set(_redflag_file "libredflag_tolerate.a")
+    set(_redflag_kind STATIC)
+    if(_redflag_library STREQUAL "tolerate_shared")
+      set(_redflag_file "libredflag_tolerate.so")
+      set(_redflag_kind SHARED)
+    endif()
+    add_library(redflag::${_redflag_library} ${_redflag_kind} IMPORTED)
+    set_target_properties(redflag::${_redflag_library} PROPERTIES IMPORTED_LOCATION "${_redflag_prefix}/lib/${_redflag_file}")
+    target_include_directories(redflag::${_redflag_library} INTERFACE "${_redflag_prefix}/include")
+    target_compile_features(redflag::${_redflag_library} INTERFACE cxx_std_20)
+    target_link_libraries(redflag::${_redflag_library} INTERFACE Threads::Threads)
+  endforeach()
+  unset(_redflag_library)
+  unset(_redflag_file)
+  unset(_redflag_kind)
 endif()
 
 unset(_redflag_prefix)

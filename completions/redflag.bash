@@ -14,7 +14,7 @@ _redflag_words() {
 
 _redflag() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' at i
-  local commands='c++ cc run record analyze merge report convert list doctor symbolize suppress help'
+  local commands='c++ cc run record analyze merge report convert list doctor sample symbolize suppress help'
   COMPREPLY=()
 
   # `--color=auto` arrives as three words.
@@ -36,15 +36,15 @@ _redflag() {
     help) _redflag_words "$commands -h --help --help-all"; return ;;
     list) _redflag_words '-h --help --help-all'; return ;;
     symbolize) _redflag_words '--exact -h --help --help-all'; return ;;
-    run | record | analyze | merge | report | convert | doctor | suppress) ;;
+    run | record | analyze | merge | report | convert | doctor | sample | suppress) ;;
     *) return ;;  # c++ and cc: the compiler's options, unknown here; bash offers files
   esac
 
   # Behind the name of the program that is to be run, everything is its own.
-  if [[ $command == run || $command == record ]]; then
+  if [[ $command == run || $command == record || $command == sample ]]; then
     for ((i = at + 1; i < COMP_CWORD; i++)); do
       case ${COMP_WORDS[i]} in
-        -d | --detector | -o | --output | --json | --record | --suppressions | --exit-code | --on-race | --text | --sarif | --compat | --warnings | --root) ((i++)) ;;
+        -d | --detector | -o | --output | --json | --record | --suppressions | --exit-code | --on-race | --text | --sarif | --compat | --warnings | --root | --rate | --budget | --seconds | --delay | --modules | --focus | --focus-from) ((i++)) ;;
         --) ;;
         -*) ;;
         *) return ;;
@@ -83,17 +83,19 @@ _redflag() {
       fi
       return
       ;;
-    run | record)
+    run | record | sample)
       case $prev in
         -o | --output | --json | --record | --suppressions | --text | --sarif | --warnings | --root) return ;;
-        --exit-code) return ;;
+        --exit-code | --rate | --budget | --seconds | --delay | --modules | --focus | --focus-from) return ;;
         --on-race)
-          _redflag_words 'report stop core abort end'
+          [[ $command == sample ]] && _redflag_words 'report stop core' || _redflag_words 'report stop core abort end throw stop-thread callback'
           return
           ;;
       esac
       if [[ $cur == -* && $command == record ]]; then
         _redflag_words '-d --detector -o --output -h --help --help-all'
+      elif [[ $cur == -* && $command == sample ]]; then
+        _redflag_words '-o --rate --budget --seconds --delay --modules --focus --focus-from --children --repeated-read --stats --output --json --text --full --sarif --github --editor --compat --warnings --root --suppressions --exit-code --on-race -h --help --help-all'
       elif [[ $cur == -* ]]; then
         _redflag_words '-d --detector -o --output --json --text --full --sarif --github --editor --compat --warnings --root --record --suppressions --exit-code
           --on-race -h --help --help-all'

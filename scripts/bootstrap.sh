@@ -30,6 +30,7 @@ libfmt-dev                text output (host side)
 nlohmann-json3-dev        JSON output (host side)
 libzstd-dev               compressed traces (host side)
 libxxhash-dev             checksums of traces (host side)
+libcapstone-dev           instructions of programs (host side)
 libdw-dev                 symbols and source lines of programs (host side)
 libgtest-dev              tests
 libgmock-dev              tests
@@ -41,6 +42,12 @@ gdb                       tests/: the runtime under a debugger
 libjemalloc2              tests/hostile: programs with another allocator
 libtcmalloc-minimal4      the same
 libmimalloc2.0            the same
+libglib2.0-dev            tests/plain_libraries: programs that use libraries which are not instrumented
+libssl-dev                the same
+libprotobuf-dev           the same
+libtbb-dev                the same
+qtbase5-dev               the same
+python3-dev               the same
 procps                    tests/: pgrep
 valgrind                  bench/: Helgrind, DRD, instruction counts
 libclang-rt-14-dev        code under test: ThreadSanitizer's runtime

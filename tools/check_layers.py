@@ -32,11 +32,15 @@ ALLOWED = {
     "detectors": ["base", "events", "clocks"],
     "intercept": ["base", "events"],
     "runtime": ["base", "events", "clocks", "detectors", "intercept"],
+    "tolerate": ["base", "events", "runtime"],  # of the runtime, the table of options
     "trace": ["base", "events"],
     "report": ["base", "events"],
     "collect": ["base", "events", "trace", "report"],
+    "collider": ["base", "events"],
+    "trap": ["base", "events"],
+    "sample": ["base", "events", "report", "collect", "collider"],
     "offline": ["base", "events", "clocks", "detectors", "trace", "report", "collect"],
-    "cli": ["base", "events", "trace", "offline", "report", "collect"],
+    "cli": ["base", "events", "trace", "offline", "report", "collect", "sample"],
 }
 
 # Headers that exist in the build tree only -> the folders that may include them.

@@ -4,6 +4,7 @@ races are compared with those of the program as it is, at -O0.
 
   fingerprint_stability.py --redflag build/release/bin/redflag
   fingerprint_stability.py --redflag ... --only mutex_ --compilers g++-12 --verbose
+  fingerprint_stability.py --redflag ... --results FILE     keeps what was measured; started again, goes on where it was stopped
 
 The ways:
   again     the same program once more
@@ -22,6 +23,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -114,6 +116,38 @@ def build_and_run(program, redflag, compiler, text, level, folder):
     return found
 
 
+def measure(program, redflag, compiler, ways, folder):
+    """-> [way, state, what changed] of each race in each way."""
+    text = program.path.read_text()
+    base = build_and_run(program, redflag, compiler, text, "O0", folder / "base")
+    states = []
+    for way in ways:
+        changed = variant_of(text, way)
+        if base is None or changed is None:
+            continue
+        got = build_and_run(program, redflag, compiler, *changed, folder / way)
+        if got is None:
+            states.append([way, "not built", ""])
+            continue
+        for race, fingerprints in base.items():
+            state = "not found" if not got[race] else "stable" if fingerprints & got[race] else "changed"
+            states.append([way, state, f"RACE({race}) {sorted(fingerprints)} -> {sorted(got[race])}"])
+    shutil.rmtree(folder, ignore_errors=True)
+    return states
+
+
+def read_results(path):
+    """-> {(program, compiler): states} of the lines that are whole."""
+    kept = {}
+    for line in path.read_text().splitlines() if path and path.exists() else []:
+        try:
+            name, compiler, states = json.loads(line)
+        except ValueError:
+            continue
+        kept[name, compiler] = states
+    return kept
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--redflag", required=True, type=pathlib.Path)
@@ -121,6 +155,7 @@ def main():
     parser.add_argument("--only", action="append", default=[], help="programs whose name contains this; may be given again")
     parser.add_argument("--ways", default="again,O2,lines,renamed,all")
     parser.add_argument("--verbose", action="store_true", help="name each fingerprint that changed")
+    parser.add_argument("--results", type=pathlib.Path, metavar="FILE", help="keep the results here; what is there already is not measured again")
     parser.add_argument("--least", type=float, default=0, metavar="PERCENT", help="fail if fewer are stable")
     arguments = parser.parse_args()
 
@@ -128,28 +163,23 @@ def main():
     programs = [p for p in programs if p.marks and not p.mistakes and "hb" in p.detectors]
     if arguments.only:
         programs = [p for p in programs if any(part in p.name for part in arguments.only)]
+    todo = [(p, compiler) for p in programs for compiler in arguments.compilers.split(",") if not e2e.skipped(p, compiler)]
     counts = collections.Counter()
+    kept = read_results(arguments.results)
     with tempfile.TemporaryDirectory(prefix="fingerprints-") as temporary:
-        for program in programs:
-            text = program.path.read_text()
-            for compiler in [c for c in arguments.compilers.split(",") if not e2e.skipped(program, c)]:
-                folder = pathlib.Path(temporary) / program.name / compiler
-                base = build_and_run(program, arguments.redflag.resolve(), compiler, text, "O0", folder / "base")
-                for way in arguments.ways.split(","):
-                    changed = variant_of(text, way)
-                    if base is None or changed is None:
-                        continue
-                    got = build_and_run(program, arguments.redflag.resolve(), compiler, *changed, folder / way)
-                    if got is None:
-                        counts[way, "not built"] += 1
-                        continue
-                    for race, fingerprints in base.items():
-                        state = "not found" if not got[race] else "stable" if fingerprints & got[race] else "changed"
-                        counts[way, state] += 1
-                        if state == "changed" and arguments.verbose:
-                            print(f"  {program.name} {compiler} {way}: RACE({race}) {sorted(fingerprints)} -> {sorted(got[race])}",
-                                  flush=True)
-                subprocess.run(["rm", "-rf", str(folder)], check=False)
+        for number, (program, compiler) in enumerate(todo, 1):
+            if sys.stderr.isatty():
+                print(f"\r{number} of {len(todo)} {program.name:40}", end="", file=sys.stderr, flush=True)
+            states = kept.get((program.name, compiler))
+            if states is None:
+                states = measure(program, arguments.redflag.resolve(), compiler, arguments.ways.split(","), pathlib.Path(temporary) / "one")
+                if arguments.results:
+                    with arguments.results.open("a") as results:
+                        print(json.dumps([program.name, compiler, states]), file=results)
+            for way, state, what in states:
+                counts[way, state] += 1
+                if state == "changed" and arguments.verbose:
+                    print(f"  {program.name} {compiler} {way}: {what}", flush=True)
     total = collections.Counter()
     for way in arguments.ways.split(","):
         stable, changed = counts[way, "stable"], counts[way, "changed"]

@@ -10,7 +10,9 @@ namespace {
 
 inline void Opaque() { asm volatile("" ::: "memory"); }
 
-using Word = uint64_t __attribute__((may_alias, aligned(1)));
+struct [[gnu::packed, gnu::may_alias]] Word {  // anywhere
+  uint64_t value;
+};
 
 }  // namespace
 
@@ -26,7 +28,7 @@ REDFLAG_OWN void* redflag_memmove(void* to, const void* from, size_t bytes) {
   }
   size_t at = 0;
   for (; at + sizeof(Word) <= bytes; at += sizeof(Word)) {
-    *reinterpret_cast<Word*>(target + at) = *reinterpret_cast<const Word*>(source + at);
+    reinterpret_cast<Word*>(target + at)->value = reinterpret_cast<const Word*>(source + at)->value;
     Opaque();
   }
   for (; at < bytes; ++at) {
@@ -43,7 +45,7 @@ REDFLAG_OWN void* redflag_memset(void* to, int value, size_t bytes) {
   const uint64_t word = uint64_t{0x0101010101010101} * static_cast<unsigned char>(value);
   size_t at = 0;
   for (; at + sizeof(Word) <= bytes; at += sizeof(Word)) {
-    *reinterpret_cast<Word*>(target + at) = word;
+    reinterpret_cast<Word*>(target + at)->value = word;
     Opaque();
   }
   for (; at < bytes; ++at) {

@@ -106,10 +106,12 @@ void Collect(RingReader& ring, Collector& collector, Destination& destination, T
     }
     const RingReader::Status status = ring.Next(patience);
     collector.WriteDue(Collector::Clock::now());
+    if (status == RingReader::Status::kTimeout) ring.Settle(collector.held_since().value_or(ring.end()));
     switch (status) {
       case RingReader::Status::kMessage:
         if (drain != nullptr) drain->AddMessage(ring.message());
-        collector.Consume(ring.message());
+        collector.Consume(ring.message(), ring.position());
+        ring.Settle(collector.held_since().value_or(ring.end()));
         ring.Finish(collector.suppressed());
         break;
       case RingReader::Status::kTimeout:

@@ -77,6 +77,23 @@ std::string TakeIgnoreList(std::vector<std::string>& arguments) {
   return named == nullptr ? "" : named;
 }
 
+// --throw, which comes before all options of the compiler as well.
+bool TakeThrow(std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0] != "--throw") return false;
+  arguments.erase(arguments.begin());
+  return true;
+}
+
+// What makes the compiler expect that any access may throw.
+std::vector<std::string> ThrowOptions(CompilerFamily family, bool cxx) {
+  if (family == CompilerFamily::kGcc) return {"-fexceptions", "-fnon-call-exceptions", "-fasynchronous-unwind-tables"};
+  fmt::print(stderr,
+             "redflag {}: warning: clang cannot make accesses throw: --throw has no effect here; redflag::checked<T> "
+             "(redflag/checked.hpp) throws with every compiler\n",
+             cxx ? "c++" : "cc");
+  return {};
+}
+
 // What makes the compiler leave out what the rules name. Only clang takes such a list: in its own terms, in memory that it inherits.
 std::vector<std::string> IgnoreListOptions(CompilerFamily family, const std::string& file, bool cxx) {
   const auto warn = [&](std::string_view what) {
@@ -127,7 +144,9 @@ int Compile(const CLI::App& command, bool cxx, const std::string& detector) {
     fmt::print(stderr, "{}", command.help("redflag"));
     return kBadInput;
   }
+  bool throws = TakeThrow(arguments);
   const std::string list = TakeIgnoreList(arguments);
+  throws = TakeThrow(arguments) || throws;
   const std::string program = CompilerProgram(cxx);
   std::vector<std::string> words = Words(program);
   if (arguments == std::vector<std::string>{"--help"}) return HelpOfBoth(command, words, cxx);
@@ -136,6 +155,10 @@ int Compile(const CLI::App& command, bool cxx, const std::string& detector) {
       Instrumented(family, arguments, RuntimeFolder(detector), LibraryFolder() / "shims");
   if (!list.empty() && Understand(WithResponseFiles(arguments)).compiles) {
     const std::vector<std::string> more = IgnoreListOptions(family, list, cxx);
+    words.insert(words.end(), more.begin(), more.end());
+  }
+  if (throws && Understand(WithResponseFiles(arguments)).compiles) {
+    const std::vector<std::string> more = ThrowOptions(family, cxx);
     words.insert(words.end(), more.begin(), more.end());
   }
   words.insert(words.end(), instrumented.begin(), instrumented.end());
@@ -147,7 +170,7 @@ Run AddCompiler(CLI::App& app, bool cxx) {
   const char* name = cxx ? "c++" : "cc";
   CLI::App* command =
       app.add_subcommand(name, cxx ? "Compile and link C++ for race detection" : "Compile and link C likewise");
-  command->footer(fmt::format(R"(  redflag {2} [--ignorelist RULES] OPTION... FILE...
+  command->footer(fmt::format(R"(  redflag {2} [--throw] [--ignorelist RULES] OPTION... FILE...
 
 Takes what your compiler takes, and runs it: $REDFLAG_{0} or ${0} if set, else {1}.
 
@@ -159,6 +182,9 @@ Examples:
 
 With --ignorelist RULES, or REDFLAG_IGNORELIST=RULES, clang instruments nothing of what the rules `fun` and `src` of this file name, not
 even its synchronization; g++ cannot, and warns.
+
+With --throw, g++ compiles so that `redflag run --on-race throw` and the policies of redflag/race_error.hpp can throw
+redflag::data_race_error in place of an access that races; clang cannot, and warns.
 
 Add -g, so that reports name lines. -O1 and -O2 are fine. What is linked, shared libraries too, needs the runtime library at
 run time and finds it by its run path. -static is refused, and so is -fsanitize=address, memory or leak; -static-libstdc++ is left out.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/auxv.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace redflag::cli {
@@ -30,6 +31,16 @@ std::filesystem::path RuntimeFolder(const std::string& detector) {
   }
   throw std::runtime_error(fmt::format("detector '{}' does not run inside programs (yet){}", detector,
                                        there.empty() ? "; no runtime library is installed" : "; there are:" + there));
+}
+
+std::vector<std::filesystem::path> StandIns() {
+  std::vector<std::filesystem::path> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(LibraryFolder() / "stand-ins", ignored)) {
+    found.push_back(entry.path());
+  }
+  std::sort(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace redflag::cli

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace redflag::cli {
 
@@ -14,6 +15,9 @@ std::filesystem::path LibraryFolder();
 
 // The folder of a detector's runtime library; throws std::runtime_error if there is none.
 std::filesystem::path RuntimeFolder(const std::string& detector);
+
+// The libraries that stand in for the runtimes of compilers, in programs that were linked with those.
+std::vector<std::filesystem::path> StandIns();
 
 inline constexpr const char* kRuntimeLibrary = "libredflag_rt.so";
 

@@ -56,6 +56,7 @@ int Main(int argc, char** argv) {
   add(AddList);
   add(AddDoctor);
 #ifdef REDFLAG_COLLECT
+  add(AddSample);
   add(AddSymbolize);
   add(AddSuppress);
   add(AddCollect);

@@ -56,8 +56,8 @@ std::string WriteOut(const std::string& path, const std::string& text) {
   return file != nullptr && WriteAndClose(file, text) && replacement.Keep() ? std::string() : failed();
 }
 
-// "3 data races: 1 high, 2 medium".
-std::string TextSummary(const std::vector<RaceReport>& reports) {
+// "3 data races: 1 high, 2 medium; 1 report of locks, threads or signals".
+std::string TextSummary(const std::vector<RaceReport>& reports, size_t misuses) {
   std::array<uint64_t, 3> ranks{};
   uint64_t repeated = 0;
   for (const RaceReport& report : reports) {
@@ -72,14 +72,18 @@ std::string TextSummary(const std::vector<RaceReport>& reports) {
     before = ", ";
   }
   if (repeated != 0) text += fmt::format("; seen {} more time{}", repeated, repeated == 1 ? "" : "s");
+  if (misuses != 0) text += fmt::format("; {} report{} of locks, threads or signals", misuses, misuses == 1 ? "" : "s");
   return text + "\n";
 }
 
-std::string TextOf(const std::vector<RaceReport>& reports, TextForm form, Colour colour) {
+std::string TextOf(const std::vector<RaceReport>& reports, const std::vector<MisuseReport>& misuses, TextForm form,
+                   Colour colour) {
   SourceLines sources;
   std::string text;
   for (const RaceReport& report : reports) text += RenderAs(form, report, colour, &sources);
-  return text + (form == TextForm::kTsan ? TsanSummary(reports.size()) : TextSummary(reports));
+  for (const MisuseReport& misuse : misuses) text += RenderMisuse(form, misuse, colour);
+  return text + (form == TextForm::kTsan ? TsanSummary(reports.size() + misuses.size())
+                                         : TextSummary(reports, misuses.size()));
 }
 
 }  // namespace
@@ -140,7 +144,8 @@ std::vector<std::string> ConfirmByWarnings(const Rendering& rendering, Records& 
   return problems;
 }
 
-std::vector<std::string> Render(const std::vector<RaceReport>& reports, const Rendering& rendering) {
+std::vector<std::string> Render(const std::vector<RaceReport>& reports, const std::vector<MisuseReport>& misuses,
+                                const Rendering& rendering) {
   std::vector<std::string> problems;
   const auto write = [&](const std::string& path, const std::string& text) {
     if (std::string problem = WriteOut(path, text); !problem.empty()) problems.push_back(std::move(problem));
@@ -149,19 +154,26 @@ std::vector<std::string> Render(const std::vector<RaceReport>& reports, const Re
   const SourceRoot root(std::filesystem::absolute(rendering.root.empty() ? "." : rendering.root, none).string());
   if (!rendering.text.empty()) {
     const Colour colour = rendering.text == "-" ? ChooseColour(rendering.colour) : Colour::kNo;
-    write(rendering.text, TextOf(reports, rendering.form(), colour));
+    write(rendering.text, TextOf(reports, misuses, rendering.form(), colour));
   }
   if (!rendering.json.empty()) {
     std::string lines;
-    for (const RaceReport& report : reports)
-      lines += ToJson(report).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const auto add = [&](const Json& json) {
+      lines += json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    };
+    for (const RaceReport& report : reports) add(ToJson(report));
+    for (const MisuseReport& misuse : misuses) add(MisuseToJson(misuse));
     write(rendering.json, lines);
   }
-  if (!rendering.sarif.empty()) write(rendering.sarif, RenderSarif(reports, root, REDFLAG_VERSION));
+  if (!rendering.sarif.empty()) write(rendering.sarif, RenderSarif(reports, misuses, root, REDFLAG_VERSION));
   std::string single;
   for (const RaceReport& report : reports) {
     if (rendering.editor) single += RenderEditor(report, root);
     if (rendering.github) single += RenderGithub(report, root);
+  }
+  for (const MisuseReport& misuse : misuses) {
+    if (rendering.editor) single += RenderEditor(misuse, root);
+    if (rendering.github) single += RenderGithub(misuse, root);
   }
   write("-", single);
   return problems;

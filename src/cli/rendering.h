@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "report/misuse_report.h"
 #include "report/race_report.h"
 #include "report/records.h"
 #include "report/text_form.h"
@@ -40,6 +41,7 @@ std::vector<std::string> CheckOutputs(const Rendering& rendering);
 std::vector<std::string> ConfirmByWarnings(const Rendering& rendering, Records& records);
 
 // What could not be written and why, a line each. A file is there as a whole or as it was before.
-std::vector<std::string> Render(const std::vector<RaceReport>& reports, const Rendering& rendering);
+std::vector<std::string> Render(const std::vector<RaceReport>& reports, const std::vector<MisuseReport>& misuses,
+                                const Rendering& rendering);
 
 }  // namespace redflag::cli

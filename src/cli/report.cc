@@ -37,7 +37,7 @@ Examples:
                                                     races that the compiler warns of, first
   redflag analyze --json app.rft | redflag report --sarif app.sarif -
 
-Exit codes: 0 no race, 66 races found, 2 bad command line or input; what is good in a file that is damaged is shown all the same.
+Exit codes: 0 nothing reported, 66 races or misuses of locks, threads or signals, 2 bad command line or input; what is good in a file that is damaged is shown all the same.
 docs/reports.md says what is in a report, docs/json.md what is in a FILE.)";
 
 // False: it cannot be read at all.
@@ -69,12 +69,13 @@ int RunReport(const Options& options) {
   Rendering rendering = options.rendering;
   if (!rendering.is_wanted()) rendering.text = "-";
   const std::vector<RaceReport> reports = records.TakeRanked();
-  for (const std::string& problem : Render(reports, rendering)) {
+  const std::vector<MisuseReport> misuses = records.TakeMisuses();
+  for (const std::string& problem : Render(reports, misuses, rendering)) {
     fmt::print(stderr, "redflag: {}\n", problem);
     is_good = false;
   }
   if (!is_good) return kBadInput;
-  return reports.empty() ? kOk : kRaces;
+  return reports.empty() && misuses.empty() ? kOk : kRaces;
 }
 
 }  // namespace

@@ -119,22 +119,6 @@ void AddToList(const char* name, const std::string& value, const char* separator
   setenv(name, all.c_str(), 1);
 }
 
-// What the user wants besides the reports as they come. False: it is not all there.
-bool RenderRun(const RunRecords& file, const Rendering& rendering, bool has_reports) {
-  Records records;
-  if (!file.Read(records, has_reports)) {
-    fmt::print(stderr,
-               "redflag run: a process of the program goes on; reports of it may be missing in what is written\n");
-  }
-  std::vector<std::string> problems = records.complaints();
-  const std::vector<std::string> unread = ConfirmByWarnings(rendering, records);
-  problems.insert(problems.end(), unread.begin(), unread.end());
-  const std::vector<std::string> failures = Render(records.TakeRanked(), rendering);
-  problems.insert(problems.end(), failures.begin(), failures.end());
-  for (const std::string& problem : problems) fmt::print(stderr, "redflag: {}\n", problem);
-  return problems.empty();
-}
-
 pid_t child = 0;
 void PassOn(int signal) {
   if (child > 0) kill(child, signal);
@@ -147,6 +131,14 @@ int RunProgram(const Options& options) {
                "redflag run: {} is statically linked, so that no runtime can be loaded into it: link it dynamically, "
                "with `redflag c++`\n",
                options.command[0]);
+    return kBadInput;
+  }
+  if (HasOwnRaceDetector(FindProgram(options.command[0]))) {
+    fmt::print(
+        stderr,
+        "redflag run: {} has ThreadSanitizer linked into it, in whose place no other runtime can be put: link it "
+        "with `redflag c++`, or with -fsanitize=thread and, if that is clang, -shared-libsan\n",
+        options.command[0]);
     return kBadInput;
   }
   const RecordFile record(options.record);
@@ -174,7 +166,9 @@ int RunProgram(const Options& options) {
     return kBadInput;
   }
   if (child == 0) {
-    AddToList("LD_PRELOAD", runtime.string(), ":");
+    std::string libraries = runtime.string();
+    for (const std::filesystem::path& library : StandIns()) libraries += ":" + library.string();
+    AddToList("LD_PRELOAD", libraries, ":");
     setenv("REDFLAG_COMMAND", OwnPath().c_str(), 1);
     setenv("REDFLAG_STATUS", status.path().c_str(), 1);
     if (!options.output.empty()) setenv("REDFLAG_OUTPUT", std::filesystem::absolute(options.output).c_str(), 1);
@@ -227,7 +221,7 @@ int RunProgram(const Options& options) {
                  options.record);
     }
   }
-  if (reports && !RenderRun(*reports, options.rendering, status.reports() != 0)) return kBadInput;
+  if (reports && !RenderRun(*reports, options.rendering, status.reports() != 0, "run")) return kBadInput;
   return status.reports() != 0 && options.exit_code != 0 ? options.exit_code : own;
 }
 
@@ -262,15 +256,18 @@ Run AddRun(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(0, 255));
   command
-      ->add_option("--on-race", options->on_race,
-                   "After a report: `report` goes on, `stop` waits for a debugger, `core` and `abort` end the program "
-                   "by SIGABRT "
-                   "(core: with a core file, if you may have one), `end` ends it")
+      ->add_option(
+          "--on-race", options->on_race,
+          "After a report: `report` goes on, `stop` waits for a debugger, `core` and `abort` end the program "
+          "by SIGABRT "
+          "(core: with a core file, if you may have one), `end` ends it. In place of a racy access: `throw` throws "
+          "redflag::data_race_error, `stop-thread` ends the thread, `callback` calls the program first")
       ->type_name("ACTION")
-      ->check(CLI::IsMember({"report", "stop", "core", "abort", "end"}));
+      ->check(CLI::IsMember({"report", "stop", "core", "abort", "end", "throw", "stop-thread", "callback"}));
   command->add_option("command", options->command, "The program and its arguments")->required();
   command->positionals_at_end();
-  command->footer(R"(Build the program with `redflag c++` first.
+  command->footer(
+      R"(Build the program with `redflag c++` first, or with g++ -fsanitize=thread, or clang++ -fsanitize=thread -shared-libsan.
   redflag c++ -g -o app app.cc && redflag run ./app
   redflag run --json races.json -- ./app --its-own=options     kept for `redflag report`
   redflag run --sarif races.sarif --github ./app               in other forms too, when the program has ended

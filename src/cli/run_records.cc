@@ -60,4 +60,20 @@ bool RunRecords::Read(Records& records, bool has_reports) const {
   return is_complete;
 }
 
+bool RenderRun(const RunRecords& file, const Rendering& rendering, bool has_reports, const char* command) {
+  Records records;
+  if (!file.Read(records, has_reports)) {
+    fmt::print(stderr,
+               "redflag {}: a process of the program goes on; reports of it may be missing in what is written\n",
+               command);
+  }
+  std::vector<std::string> problems = records.complaints();
+  const std::vector<std::string> unread = ConfirmByWarnings(rendering, records);
+  problems.insert(problems.end(), unread.begin(), unread.end());
+  const std::vector<std::string> failures = Render(records.TakeRanked(), records.TakeMisuses(), rendering);
+  problems.insert(problems.end(), failures.begin(), failures.end());
+  for (const std::string& problem : problems) fmt::print(stderr, "redflag: {}\n", problem);
+  return problems.empty();
+}
+
 }  // namespace redflag::cli

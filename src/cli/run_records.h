@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "cli/rendering.h"
 #include "report/records.h"
 
 namespace redflag::cli {
@@ -33,5 +34,8 @@ class RunRecords {
   int fd_ = -1;
   off_t begin_ = 0;
 };
+
+// What the user wants besides the reports as they come, of the run of a command. False: it is not all there.
+bool RenderRun(const RunRecords& file, const Rendering& rendering, bool has_reports, const char* command);
 
 }  // namespace redflag::cli

@@ -24,7 +24,8 @@ std::string Count(uint64_t n, const char* what) { return fmt::format("{} {}{}", 
 
 }  // namespace
 
-void Collector::Consume(std::span<const std::byte> bytes) {
+void Collector::Consume(std::span<const std::byte> bytes, uint64_t position) {
+  position_ = position;
   auto decoded = DecodeMessage(bytes);
   if (const auto* error = std::get_if<WireError>(&decoded)) {
     // Once: where one message is damaged, many are.
@@ -42,7 +43,8 @@ void Collector::On(const RaceMessage& race) {
   std::optional<RaceReport> report = triage_.Take(race);
   if (!report) return;
   const std::chrono::milliseconds patience(std::min(builder_.process().watch_ms, kMostPatience));
-  held_.push_back({.sequence = race.sequence, .report = std::move(*report), .due = Clock::now() + patience});
+  held_.push_back(
+      {.position = position_, .sequence = race.sequence, .report = std::move(*report), .due = Clock::now() + patience});
   if (patience == patience.zero()) WriteAll();
 }
 
@@ -78,6 +80,11 @@ void Collector::WriteDue(Clock::time_point now) {
 std::optional<Collector::Clock::time_point> Collector::due() const {
   if (held_.empty()) return std::nullopt;
   return held_.front().due;
+}
+
+std::optional<uint64_t> Collector::held_since() const {
+  if (held_.empty()) return std::nullopt;
+  return held_.front().position;
 }
 
 void Collector::Write(const RaceReport& report) {

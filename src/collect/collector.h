@@ -43,11 +43,15 @@ class Collector {
 
   // One message. A report has been written when this returns, or is held back for what may become known of its variable: until the
   // program says so, or WriteDue() finds that it is time.
-  void Consume(std::span<const std::byte> message);
+  // `position`: where it stood, for held_since().
+  void Consume(std::span<const std::byte> message, uint64_t position = 0);
   using Clock = std::chrono::steady_clock;
   void WriteDue(Clock::time_point now);
   // When that should be asked again; nothing: no report is held back.
   std::optional<Clock::time_point> due() const;
+
+  // Where the first message stood whose report is held back; nothing: there is none.
+  std::optional<uint64_t> held_since() const;
 
   // There are no more. `dropped`: messages that the program could not send.
   void Finish(uint64_t dropped);
@@ -79,10 +83,12 @@ class Collector {
   void On(const DetectorMessage&) {}
   void On(const RepeatsMessage& repeats) { triage_.Repeat(repeats.sequence, repeats.count); }
   void On(const SuppressionsMessage& suppressions);
+  void On(ToleratedMessage& tolerated) { builder_.OnTolerated(std::move(tolerated)); }
   void On(TagMessage& tag) { builder_.OnTag(std::move(tag)); }
 
   // A report that is not written yet.
   struct Held {
+    uint64_t position;
     uint64_t sequence;
     RaceReport report;
     Clock::time_point due;
@@ -96,6 +102,7 @@ class Collector {
   Triage triage_;
   SourceLines sources_;
   std::deque<Held> held_;  // in the order of their numbers
+  uint64_t position_ = 0;  // of the message in hand
   wire::Counters counters_{};
   bool ended_ = false;
   uint64_t unreadable_ = 0;

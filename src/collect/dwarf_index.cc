@@ -65,6 +65,17 @@ std::string ScopedName(Dwarf_Die& die) {
   return name;
 }
 
+std::optional<Dwarf_Die> ClassOf(Dwarf_Die function) {
+  Dwarf_Die declaration = DeclarationOf(function);
+  Dwarf_Die* found = nullptr;
+  const int count = dwarf_getscopes_die(&declaration, &found);
+  const std::unique_ptr<Dwarf_Die, decltype(&std::free)> scopes(found, &std::free);
+  if (count < 2) return std::nullopt;
+  const int tag = dwarf_tag(&found[1]);
+  if (tag != DW_TAG_class_type && tag != DW_TAG_structure_type) return std::nullopt;
+  return found[1];
+}
+
 std::string CleanPath(const char* path) {
   return path == nullptr ? std::string() : std::filesystem::path(path).lexically_normal().string();
 }
@@ -208,22 +219,13 @@ std::optional<DwarfIndex::Outermost> DwarfIndex::FunctionOf(uint64_t address) {
   return Outermost{.die = function->die, .address = wanted, .begin = function->begin};
 }
 
-std::vector<Dwarf_Die> DwarfIndex::ClassesAt(uint64_t address) {
+std::vector<Dwarf_Die> DwarfIndex::FunctionsAt(uint64_t address) {
   const std::optional<Outermost> function = FunctionOf(address);
   if (!function) return {};
   std::vector<Dwarf_Die> functions = {function->die};
   FindInlined(function->die, function->address, 0, functions);
-  std::vector<Dwarf_Die> classes;
-  for (; !functions.empty(); functions.pop_back()) {
-    Dwarf_Die declaration = DeclarationOf(functions.back());
-    Dwarf_Die* found = nullptr;
-    const int count = dwarf_getscopes_die(&declaration, &found);
-    const std::unique_ptr<Dwarf_Die, decltype(&std::free)> scopes(found, &std::free);
-    if (count < 2) continue;
-    const int tag = dwarf_tag(&found[1]);
-    if (tag == DW_TAG_class_type || tag == DW_TAG_structure_type) classes.push_back(found[1]);
-  }
-  return classes;
+  std::reverse(functions.begin(), functions.end());
+  return functions;
 }
 
 void DwarfIndex::FindInlined(Dwarf_Die scope, uint64_t address, int depth, std::vector<Dwarf_Die>& chain) {

@@ -30,8 +30,8 @@ class DwarfIndex {
   };
   Found Find(uint64_t address);
 
-  // The classes of the member functions among them, in the same order.
-  std::vector<Dwarf_Die> ClassesAt(uint64_t address);
+  // The same functions in the words of debug information, in the same order.
+  std::vector<Dwarf_Die> FunctionsAt(uint64_t address);
 
   // The function that it is in, as debug information has it; and the address as that has it. None: the file does not say.
   struct Outermost {
@@ -79,6 +79,9 @@ const char* LinkageName(Dwarf_Die& die);  // null: it has none
 
 // What an instance in code is an instance of: where its name and its scopes are.
 Dwarf_Die DeclarationOf(Dwarf_Die die);
+
+// The class that a function is a member of. None: it is no member function.
+std::optional<Dwarf_Die> ClassOf(Dwarf_Die function);
 
 // The name of a file in its shortest form; null: empty.
 std::string CleanPath(const char* path);

@@ -104,6 +104,16 @@ bool StepInto(Dwarf_Die& type, uint64_t& offset, std::string& path) {
   return false;  // padding
 }
 
+// The address that an operation of a location says, itself or through the table of addresses.
+std::optional<uint64_t> AddressOf(Dwarf_Attribute& location, const Dwarf_Op& operation) {
+  if (operation.atom == DW_OP_addr) return operation.number;
+  Dwarf_Attribute indirect;
+  Dwarf_Addr address = 0;
+  if (dwarf_getlocation_attr(&location, &operation, &indirect) != 0 || dwarf_formaddr(&indirect, &address) != 0)
+    return std::nullopt;
+  return address;
+}
+
 }  // namespace
 
 void DwarfVariables::Note(Dwarf_Die& variable) {
@@ -116,17 +126,21 @@ void DwarfVariables::Note(Dwarf_Die& variable) {
   if (dwarf_getlocation(&attribute, &operations, &count) != 0 || count == 0) return;
   const int last = operations[count - 1].atom;
   if (count == 2 && (last == DW_OP_GNU_push_tls_address || last == DW_OP_form_tls_address)) {
-    types_.try_emplace({operations[0].number, true}, *type);
+    parts_.try_emplace({operations[0].number, true}, Part{*type, 0});
     return;
   }
-  if (count != 1) return;
-  uint64_t address = operations[0].number;
-  if (operations[0].atom != DW_OP_addr) {
-    Dwarf_Attribute indirect;
-    if (dwarf_getlocation_attr(&attribute, operations, &indirect) != 0 || dwarf_formaddr(&indirect, &address) != 0)
-      return;
+  const auto note = [&](const Dwarf_Op& place, uint64_t offset) {
+    if (const std::optional<uint64_t> address = AddressOf(attribute, place))
+      parts_.try_emplace({*address + bias_, false}, Part{*type, offset});
+  };
+  if (count == 1) return note(operations[0], 0);
+  // A variable that the compiler took apart is a list of places, each with the size of its part; parts that are gone have no place.
+  uint64_t offset = 0;
+  for (size_t i = 0; i != count; ++i) {
+    if (operations[i].atom != DW_OP_piece) continue;
+    if (i != 0 && operations[i - 1].atom != DW_OP_piece) note(operations[i - 1], offset);
+    offset += operations[i].number;
   }
-  types_.try_emplace({address + bias_, false}, *type);
 }
 
 void DwarfVariables::NoteName(Dwarf_Die& variable) {
@@ -175,8 +189,8 @@ void DwarfVariables::Walk(Dwarf_Die parent, bool in_functions, int depth) {
 }
 
 std::optional<DwarfVariables::Field> DwarfVariables::FieldAt(uint64_t begin, bool is_thread_local, uint64_t offset) {
-  auto found = types_.find({begin, is_thread_local});
-  for (; found == types_.end() && walked_ < 2; found = types_.find({begin, is_thread_local})) {
+  auto found = parts_.find({begin, is_thread_local});
+  for (; found == parts_.end() && walked_ < 2; found = parts_.find({begin, is_thread_local})) {
     ++walked_;
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die, contents;
@@ -185,14 +199,15 @@ std::optional<DwarfVariables::Field> DwarfVariables::FieldAt(uint64_t begin, boo
       Walk(type == DW_UT_skeleton ? contents : die, walked_ == 2, 0);
     }
   }
-  if (found == types_.end()) return std::nullopt;
-  return FieldIn(found->second, offset);
+  if (found == parts_.end()) return std::nullopt;
+  return FieldIn(found->second.type, found->second.offset + offset);
 }
 
 DwarfVariables::Field DwarfVariables::FieldIn(Dwarf_Die type, uint64_t offset) {
-  Field field{.path = {}, .offset = offset};
+  Field field{.path = {}, .offset = offset, .size = SizeOf(type)};
   Field at = field;
   for (int depth = 0; depth < kMaxDepth && StepInto(type, at.offset, at.path); ++depth) {
+    at.size = SizeOf(type);
     if (at.path.size() != field.path.size()) field = at;  // bases and what has no name are parts of what has
   }
   return field;

@@ -21,11 +21,12 @@ class DwarfVariables {
   struct Field {
     std::string path;     // ".limits[3].max"; empty: it is the variable itself
     uint64_t offset = 0;  // in the field
+    uint64_t size = 0;    // of the field; 0: not known
 
     bool operator==(const Field&) const = default;
   };
 
-  // Of the variable that begins at this address, or if `is_thread_local` so far into the file's thread-local memory. None: the file
+  // Of the variable, or a part of one that was taken apart, that begins at this address, or if `is_thread_local` so far into the file's thread-local memory. None: the file
   // does not say.
   std::optional<Field> FieldAt(uint64_t begin, bool is_thread_local, uint64_t offset);
 
@@ -43,6 +44,12 @@ class DwarfVariables {
  private:
   using Place = std::pair<uint64_t, bool>;  // where it begins, and whether that is thread-local
 
+  // A variable, or what the compiler left of it when it took it apart.
+  struct Part {
+    Dwarf_Die type;   // of the whole variable
+    uint64_t offset;  // of the part in it
+  };
+
   void Walk(Dwarf_Die parent, bool in_functions, int depth);
   void Note(Dwarf_Die& variable);
   void NoteName(Dwarf_Die& variable);
@@ -50,7 +57,7 @@ class DwarfVariables {
   Dwarf* dwarf_;
   uint64_t bias_;
   int walked_ = 0;  // 1: all but functions; 2: all
-  std::map<Place, Dwarf_Die> types_;
+  std::map<Place, Part> parts_;
   std::map<std::string, std::optional<Dwarf_Die>> unplaced_;  // by name; none: there are several
 };
 

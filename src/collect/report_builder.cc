@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -56,11 +57,46 @@ std::string NameInReport(const RaceReport& report, uint64_t address, std::string
   return otherwise;
 }
 
+// Those that both sides can have to do with.
+void KeepCommon(std::vector<SymbolFile::Object>& objects, const std::vector<SymbolFile::Object>& others) {
+  std::erase_if(objects, [&](SymbolFile::Object& object) {
+    return std::none_of(others.begin(), others.end(), [&](const SymbolFile::Object& other) {
+      return other.type == object.type && other.is_own == object.is_own;
+    });
+  });
+}
+
+// The class that all sides are member functions of or else, if no other comes into question, one that all have pointers to.
+const SymbolFile::Object* OnlyOne(const std::vector<SymbolFile::Object>& objects) {
+  const SymbolFile::Object* only = nullptr;
+  for (const bool is_own : {true, false}) {
+    for (const SymbolFile::Object& object : objects) {
+      if (object.is_own != is_own) continue;
+      if (only != nullptr && only->type != object.type) return nullptr;
+      only = &object;
+    }
+    if (only != nullptr) return only;
+  }
+  return nullptr;
+}
+
 // It has called what a thread starts with, in a frame that is gone: threads have no variables there that race.
 bool IsRuntime(const std::string& path) { return path.find("/libredflag_rt") != std::string::npos; }
 
 bool MayBeGlobal(const RaceMessage& race) {
   return !race.block || race.block->place == wire::Place::kUnknown || race.block->place == wire::Place::kGlobal;
+}
+
+constexpr const char* kTolerate = "tolerate";
+
+// That one side is unknown is so by the nature of it, and both values tell that it happened.
+void JudgeTolerated(RaceReport& report) {
+  const bool is_conflict = IsWrite(report.access.kind);
+  report.judgement = Judgement{.rank = is_conflict ? Judgement::Rank::kHigh : Judgement::Rank::kMedium,
+                               .pattern = "",
+                               .suggestion = "take the lock of the section wherever the variable is changed",
+                               .reasons = {is_conflict ? "both changes were seen, and one of them may be lost"
+                                                       : "the change was seen, and tolerated"}};
 }
 
 // Title, and category for suppressions; as ThreadSanitizer has them.
@@ -84,6 +120,12 @@ std::pair<const char*, const char*> WordsFor(wire::Flaw flaw) {
       return {"thread leak", "thread"};
     case wire::Flaw::kSpoiltErrno:
       return {"signal handler spoils errno", "signal"};
+    case wire::Flaw::kLockOrder:
+      return {"lock-order-inversion (potential deadlock)", "deadlock"};
+    case wire::Flaw::kUnsafeInHandler:
+      return {"signal-unsafe call inside of a signal", "signal"};
+    case wire::Flaw::kEndsIgnoring:
+      return {"thread finished with ignores enabled", "thread"};
   }
   return {"misuse", "mutex"};
 }
@@ -267,8 +309,8 @@ void ReportBuilder::NameDescriptor(const RaceMessage& race, RaceReport& report) 
   for (AccessSite& site : report.earlier) site.descriptor = true;
 }
 
-// The heap does not say what is in a block. If member functions of one class access it on all sides, and it is as large as an object of that
-// class, it is taken for one. Locks in it are named too.
+// The heap does not say what is in a block. If the code on all sides has to do with one class that an object as large as the block can be of,
+// it is taken for one. Locks in it are named too.
 void ReportBuilder::NameMember(const RaceMessage& race, RaceReport& report) {
   const RawBlock& block = *race.block;
   const auto is_inside = [&](uint64_t address) {
@@ -280,27 +322,33 @@ void ReportBuilder::NameMember(const RaceMessage& race, RaceReport& report) {
       if (is_inside(lock.address)) offsets.push_back(lock.address - block.begin);
     }
   }
-  SymbolFile::Members members;
+  std::vector<SymbolFile::Object> objects;
   for (const RawAccess& access : race.accesses) {
     if (access.origin != AccessOrigin::kProgram || access.stack.frames.empty()) return;
     const uint64_t address = access.stack.frames.front();
     const LoadedModule* module = modules_.FindCode(address - 1);
     if (module == nullptr) return;
-    SymbolFile::Members found =
-        symbolizer_.Members(module->path, module->identity, address - module->bias, block.bytes, offsets);
-    if (found.type.empty() || (!members.type.empty() && members.type != found.type)) return;
-    members = std::move(found);
+    const uint64_t bytes = access.address == race.address ? access.size : 0;
+    std::vector<SymbolFile::Object> found =
+        symbolizer_.Objects(module->path, module->identity, address - module->bias, block.bytes, bytes, offsets);
+    if (&access == &race.accesses.front()) {
+      objects = std::move(found);
+    } else {
+      KeepCommon(objects, found);
+    }
   }
+  const SymbolFile::Object* object = OnlyOne(objects);
+  if (object == nullptr) return;
   const auto name_of = [&](const DwarfVariables::Field& field) {
-    return field.path.starts_with(".") ? members.type + "::" + field.path.substr(1) : members.type + field.path;
+    return field.path.starts_with(".") ? object->type + "::" + field.path.substr(1) : object->type + field.path;
   };
-  report.variable = name_of(members.fields[0]);
-  report.offset = members.fields[0].offset;
+  report.variable = name_of(object->fields[0]);
+  report.offset = object->fields[0].offset;
   size_t next = 1;
   const auto name_locks = [&](const RawAccess& access, AccessSite& site) {
     for (size_t i = 0; i < access.locks.size(); ++i) {
       if (!is_inside(access.locks[i].address)) continue;
-      const DwarfVariables::Field& field = members.fields[next++];
+      const DwarfVariables::Field& field = object->fields[next++];
       site.locks[i].name = field.offset == 0 ? name_of(field) : fmt::format("{}+{}", name_of(field), field.offset);
     }
   };
@@ -376,6 +424,54 @@ void ReportBuilder::AddWatched(const WatchedMessage& watched, RaceReport& report
   }
 }
 
+// Found by a tolerant section where it ended: it knows both values, and of the other thread nothing else. How it got there from the program is of no
+// interest.
+void ReportBuilder::AddTolerated(const RaceMessage& race, RaceReport& report) const {
+  if (!tolerated_ || tolerated_->sequence != race.sequence || report.earlier.empty()) return;
+  report.detector = kTolerate;
+  report.claim = Claim::kUnordered;
+  report.why = tolerated_->words;
+  report.access.value = tolerated_->local;
+  report.earlier.front().value = tolerated_->global;
+  std::vector<Frame>& stack = report.access.stack;
+  const auto own = std::find_if(stack.begin(), stack.end(), IsOwnCode);
+  if (own != stack.end()) stack.erase(stack.begin(), own);
+}
+
+// The values, of an access that is not larger than they can be shown.
+void ReportBuilder::AddObserved(const RawObserved& observed, RaceReport& report) {
+  const AccessSite& stopped = report.earlier.empty() ? report.access : report.earlier.front();
+  const std::string how_long =
+      fmt::format("{} was stopped for {:.1f} ms", stopped.thread, static_cast<double>(observed.paused_ns) / 1e6);
+  if (observed.size > sizeof observed.before) {
+    report.evidence.push_back(how_long);
+  } else if (observed.before == observed.after) {
+    report.evidence.push_back(fmt::format("{}; the value was {:#x} before and after", how_long, observed.before));
+  } else {
+    report.evidence.push_back(
+        fmt::format("{}; the value was {:#x} before and {:#x} after", how_long, observed.before, observed.after));
+  }
+  if (observed.unwatched) {
+    report.notes.push_back(
+        "no data breakpoint was to be had: only changes of the value are seen, and not whose they are");
+  }
+}
+
+void ReportBuilder::JudgeObserved(const RawObserved& observed, RaceReport& report) {
+  switch (observed.looks) {
+    case wire::Looks::kNothing:
+      return;
+    case wire::Looks::kStatistics:
+      return JudgeByInstructions(report, "statistics counter",
+                                 "both sides increment, and the value only grew each time it was seen");
+    case wire::Looks::kSafeFlag:
+      return JudgeByInstructions(report, "safe flag update",
+                                 "the instructions read other bits than those that changed");
+    case wire::Looks::kMixed:
+      return JudgeByInstructions(report, "atomic and plain access", "one side is an atomic instruction");
+  }
+}
+
 RaceReport ReportBuilder::Build(const RaceMessage& race) {
   RaceReport report;
   report.detector = detector_;
@@ -402,9 +498,12 @@ RaceReport ReportBuilder::Build(const RaceMessage& race) {
   FillPlace(race, report);
   if (race.block) mention(race.block->thread);
   for (const uint32_t thread : threads) report.threads.push_back(InfoOf(thread));
+  if (race.observed && race.observed->unknown_writer) report.access.thread = kUnknownWriter;
   report.why = ExplainRace(report);
   AddEvidence(race, report);
+  AddTolerated(race, report);
   report.notes = symbolizer_.TakeNotes();
+  if (race.observed) AddObserved(*race.observed, report);
   for (const RawAccess& access : race.accesses) {
     const auto tag = tags_.find(access.tag);
     if (tag == tags_.end()) continue;
@@ -414,6 +513,8 @@ RaceReport ReportBuilder::Build(const RaceMessage& race) {
   }
   report.fingerprint = FingerprintOf(report);
   report.judgement = Judge(report, sources_);
+  if (report.detector == kTolerate) JudgeTolerated(report);
+  if (race.observed) JudgeObserved(*race.observed, report);
   return report;
 }
 
@@ -457,7 +558,27 @@ MisuseReport ReportBuilder::Build(const MisuseMessage& misuse) {
   report.addr = Addr{misuse.object};
   report.taken_at = StackOf(misuse.taken_at);
   report.made_at = StackOf(misuse.made_at);
-  if (misuse.thread != 0) report.threads.push_back(InfoOf(misuse.thread));
+  if (misuse.place == wire::Place::kStack) report.on_stack_of = ThreadName(misuse.place_thread);
+  report.number = misuse.number;
+  std::set<uint32_t> named;
+  const auto name = [&](uint32_t thread) {
+    if (thread != 0 && named.insert(thread).second) report.threads.push_back(InfoOf(thread));
+  };
+  for (const RawWaiter& waiter : misuse.waiters) {
+    const auto mode = [](bool is_shared) { return is_shared ? LockMode::kShared : LockMode::kExclusive; };
+    report.cycle.push_back({.thread = ThreadName(waiter.thread),
+                            .held = {.name = LockName(waiter.held),
+                                     .mode = mode(waiter.held_shared),
+                                     .taken_at = StackOf(waiter.held_at),
+                                     .addr = Addr{waiter.held},
+                                     .made_at = StackOf(waiter.made_at)},
+                            .wanted = {.name = LockName(waiter.wanted),
+                                       .mode = mode(waiter.wanted_shared),
+                                       .taken_at = StackOf(waiter.wanted_at),
+                                       .addr = Addr{waiter.wanted}}});
+    name(waiter.thread);
+  }
+  name(misuse.thread);
   report.command = process_.command;
   report.pid = process_.pid;
   return report;

@@ -29,6 +29,9 @@ class ReportBuilder {
 
   void OnTag(TagMessage tag) { tags_.insert_or_assign(tag.number, std::move(tag)); }
 
+  // Of the race that comes next.
+  void OnTolerated(ToleratedMessage tolerated) { tolerated_ = std::move(tolerated); }
+
   RaceReport Build(const RaceMessage& race);
   MisuseReport Build(const MisuseMessage& misuse);
 
@@ -56,7 +59,10 @@ class ReportBuilder {
   std::vector<Frame> StackOf(const RawStack& stack);
   std::vector<Frame> FrameOf(uint64_t place);
   std::vector<Frame> OwnFrameOf(const RawStack& stack);
+  void AddTolerated(const RaceMessage& race, RaceReport& report) const;
   void AddEvidence(const RaceMessage& race, RaceReport& report);
+  static void AddObserved(const RawObserved& observed, RaceReport& report);
+  static void JudgeObserved(const RawObserved& observed, RaceReport& report);
   AccessSite SiteOf(const RawAccess& access);
   std::string LockName(uint64_t address);
   void FillPlace(const RaceMessage& race, RaceReport& report);
@@ -72,6 +78,7 @@ class ReportBuilder {
   ProcessMessage process_;
   std::map<uint32_t, ThreadMessage> threads_;
   std::map<uint32_t, TagMessage> tags_;
+  std::optional<ToleratedMessage> tolerated_;
   Modules modules_;
   Symbolizer symbolizer_;
   SourceFiles sources_;

@@ -186,6 +186,8 @@ void RingReader::Finish(uint64_t suppressed) {
   FutexWake(header().drained);
 }
 
+void RingReader::Settle(uint64_t position) { Atomic(header().settled).store(position, std::memory_order_release); }
+
 void RingReader::Abandon() {
   Atomic(header().drained).store(Atomic(header().wake).load(std::memory_order_acquire), std::memory_order_release);
   FutexWake(header().drained);

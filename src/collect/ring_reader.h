@@ -49,6 +49,11 @@ class RingReader {
   // reported, so far.
   void Finish(uint64_t suppressed = 0);
 
+  // Where the last message began. All before `position` has been reported: should this process die, whoever takes its place begins there.
+  uint64_t position() const { return tail_ - message_.size(); }
+  uint64_t end() const { return tail_; }
+  void Settle(uint64_t position);
+
   // Nothing more will be read: a writer that waits need not wait longer.
   void Abandon();
 

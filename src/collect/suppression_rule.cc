@@ -12,7 +12,7 @@ namespace {
 
 using Type = SuppressionRule::Type;
 
-constexpr std::array<std::pair<std::string_view, Type>, 22> kTypes = {{{"race", Type::kRace},
+constexpr std::array<std::pair<std::string_view, Type>, 23> kTypes = {{{"race", Type::kRace},
                                                                        {"race_top", Type::kRaceTop},
                                                                        {"fingerprint", Type::kFingerprint},
                                                                        {"variable", Type::kVariable},
@@ -33,8 +33,8 @@ constexpr std::array<std::pair<std::string_view, Type>, 22> kTypes = {{{"race", 
                                                                        {"unlock", Type::kUnlock},
                                                                        {"mutex", Type::kMutex},
                                                                        {"thread", Type::kThread},
-                                                                       {"signal", Type::kSignal}}};
-constexpr std::array<std::string_view, 1> kWithoutEffect = {"deadlock"};
+                                                                       {"signal", Type::kSignal},
+                                                                       {"deadlock", Type::kDeadlock}}};
 constexpr std::string_view kUntil = "until=";
 constexpr std::string_view kCalledBy = "<-";
 constexpr size_t kDigits = 16;  // of a fingerprint
@@ -129,7 +129,7 @@ bool IsAboutCode(Type type) {
   }
 }
 
-std::variant<SuppressionRule, RuleWithoutEffect, std::string> ParseSuppression(std::string_view line) {
+std::variant<SuppressionRule, std::string> ParseSuppression(std::string_view line) {
   const size_t colon = std::min(line.find(':'), line.size());
   const std::string_view type = line.substr(0, colon);
   std::string_view pattern = Trimmed(line.substr(std::min(colon + 1, line.size())));
@@ -137,9 +137,6 @@ std::variant<SuppressionRule, RuleWithoutEffect, std::string> ParseSuppression(s
   SuppressionRule rule;
   rule.text = line;
   if (!TakeUntil(pattern, rule.until)) return fmt::format("'{}': expected until=YYYY-MM-DD", line);
-  if (std::find(kWithoutEffect.begin(), kWithoutEffect.end(), type) != kWithoutEffect.end() && !pattern.empty()) {
-    return RuleWithoutEffect{std::string(type)};
-  }
   if (known == kTypes.end() || pattern.empty()) {
     return fmt::format("'{}' is no suppression: expected race:PATTERN", line);
   }

@@ -40,10 +40,11 @@ struct SuppressionRule {
     kReadLock,       // ... together with readers
     kTryLock,        // ... or fails to
     kTryReadLock,
-    kUnlock,  // ... gives it back
-    kMutex,   // not of races, but of misuse: a frame of its stack
-    kThread,  // likewise: of the creation of a thread that nobody waits for
-    kSignal,  // likewise: of a handler
+    kUnlock,    // ... gives it back
+    kMutex,     // not of races, but of misuse: a frame of its stack
+    kThread,    // likewise: of the creation of a thread that nobody waits for
+    kSignal,    // likewise: of a handler
+    kDeadlock,  // likewise: of a thread that takes locks in another order than others
   };
 
   Type type{};
@@ -53,18 +54,13 @@ struct SuppressionRule {
   uint64_t matches = 0;
 };
 
-// A type of the peers about which Redflag reports nothing: `deadlock:`.
-struct RuleWithoutEffect {
-  std::string type;
-};
-
 // Are rules of this type about code, rather than about races: can they be applied in the program (collect/marked_code.h)?
 bool IsAboutCode(SuppressionRule::Type type);
 // Of those: is it no more than a suppression that saves work? Otherwise it hides no race.
 bool IsAboutLocks(SuppressionRule::Type type);
 
 // Of a line that is neither empty nor a comment. The error is in words.
-std::variant<SuppressionRule, RuleWithoutEffect, std::string> ParseSuppression(std::string_view line);
+std::variant<SuppressionRule, std::string> ParseSuppression(std::string_view line);
 
 // Without spaces and carriage returns at both ends.
 std::string_view Trimmed(std::string_view text);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <fstream>
 #include <iterator>
-#include <map>
 #include <span>
 #include <variant>
 
@@ -153,7 +152,6 @@ bool MatchesCode(const SuppressionRule& rule, const Frame& frame) {
 
 std::vector<std::string> Suppressions::Add(std::string_view text, const std::string& source) {
   std::vector<std::string> complaints;
-  std::map<std::string, int> without_effect;
   for (int number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = Trimmed(text.substr(0, end));
@@ -163,8 +161,6 @@ std::vector<std::string> Suppressions::Add(std::string_view text, const std::str
     auto parsed = ParseSuppression(line);
     if (const auto* error = std::get_if<std::string>(&parsed)) {
       complaints.push_back(place + *error);
-    } else if (const auto* other = std::get_if<RuleWithoutEffect>(&parsed)) {
-      ++without_effect[other->type];
     } else {
       auto& rule = std::get<SuppressionRule>(parsed);
       if (rule.until && *rule.until < today_) {
@@ -173,11 +169,6 @@ std::vector<std::string> Suppressions::Add(std::string_view text, const std::str
         rules_.push_back(std::move(rule));
       }
     }
-  }
-  for (const auto& [type, count] : without_effect) {
-    const std::string rules = count == 1 ? "rule has" : "rules have";
-    complaints.push_back(fmt::format("{}{} {} {} no effect: no deadlocks are reported",
-                                     source.empty() ? "" : source + ": ", count, type, rules));
   }
   return complaints;
 }
@@ -201,9 +192,10 @@ std::vector<std::string> Suppressions::AddFiles(std::string_view names) {
 }
 
 bool Suppressions::Match(const MisuseReport& report) {
-  const Type type = report.category == "mutex"    ? Type::kMutex
-                    : report.category == "thread" ? Type::kThread
-                                                  : Type::kSignal;
+  const Type type = report.category == "mutex"      ? Type::kMutex
+                    : report.category == "thread"   ? Type::kThread
+                    : report.category == "deadlock" ? Type::kDeadlock
+                                                    : Type::kSignal;
   const auto matches = [&](const SuppressionRule& rule, const std::vector<Frame>& stack) {
     return std::any_of(stack.begin(), stack.end(),
                        [&](const Frame& frame) { return MatchesFrame(rule.patterns.front(), frame); });
@@ -214,7 +206,10 @@ bool Suppressions::Match(const MisuseReport& report) {
                           std::any_of(report.threads.begin(), report.threads.end(), [&](const ThreadInfo& thread) {
                             return matches(rule, thread.created_at) || MatchesName(rule.patterns.front(), thread.title);
                           });
-    if (!is_named && !matches(rule, report.where) && !matches(rule, report.taken_at)) continue;
+    const bool is_in_cycle = std::any_of(report.cycle.begin(), report.cycle.end(), [&](const WaiterInfo& waiter) {
+      return matches(rule, waiter.wanted.taken_at) || matches(rule, waiter.held.taken_at);
+    });
+    if (!is_named && !is_in_cycle && !matches(rule, report.where) && !matches(rule, report.taken_at)) continue;
     ++rule.matches;
     return true;
   }

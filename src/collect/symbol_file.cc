@@ -177,16 +177,34 @@ std::optional<SymbolFile::Variable> SymbolFile::VariableAt(uint64_t address) {
   return variable;
 }
 
-SymbolFile::Members SymbolFile::MembersAt(uint64_t code, uint64_t size, const std::vector<uint64_t>& offsets) {
+std::vector<SymbolFile::Object> SymbolFile::ObjectsAt(uint64_t code, uint64_t size, uint64_t bytes,
+                                                      const std::vector<uint64_t>& offsets) {
   OpenDwarf();
-  if (!dwarf_) return {};
-  for (Dwarf_Die& type : dwarf_->ClassesAt(code)) {
-    if (dwarf_bytesize(&type) < 0 || !Fills(static_cast<uint64_t>(dwarf_bytesize(&type)), size)) continue;
-    Members members{.type = ScopedName(type), .fields = {}};
-    for (const uint64_t offset : offsets) members.fields.push_back(DwarfVariables::FieldIn(type, offset));
-    return members;
+  std::vector<Object> objects;
+  const auto add = [&](Dwarf_Die& type, std::string name, bool is_own) {
+    if (dwarf_bytesize(&type) < 0 || !Fills(static_cast<uint64_t>(dwarf_bytesize(&type)), size)) return;
+    Object object{.type = std::move(name), .fields = {}, .is_own = is_own};
+    for (const uint64_t offset : offsets) object.fields.push_back(DwarfVariables::FieldIn(type, offset));
+    // A pointer may be there for something else: what it points to has to have a member of just these bytes.
+    const DwarfVariables::Field& accessed = object.fields[0];
+    if (!is_own && (accessed.path.empty() || accessed.offset != 0 || accessed.size != bytes)) return;
+    objects.push_back(std::move(object));
+  };
+  std::vector<Dwarf_Die> functions = dwarf_ ? dwarf_->FunctionsAt(code) : std::vector<Dwarf_Die>();
+  for (const Dwarf_Die& function : functions) {
+    if (std::optional<Dwarf_Die> type = ClassOf(function)) {
+      add(*type, ScopedName(*type), true);
+      add(*type, ScopedName(*type), false);  // `this` is a pointer like others
+    }
   }
-  return {};
+  if (functions.empty()) return objects;
+  for (Pointee& pointee : PointeesIn(functions.front())) add(pointee.type, pointee.name, false);
+  Dwarf_Die unit;
+  if (dwarf_diecu(&functions.front(), &unit, nullptr, nullptr) == nullptr) return objects;
+  const auto [known, is_new] = pointees_.try_emplace(dwarf_dieoffset(&unit));
+  if (is_new) known->second = PointeesIn(unit);
+  for (Pointee& pointee : known->second) add(pointee.type, pointee.name, false);
+  return objects;
 }
 
 std::optional<SymbolFile::Local> SymbolFile::LocalAt(uint64_t return_address, const DwarfFrames::Call& call,

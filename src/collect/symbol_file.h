@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "collect/dwarf_frames.h"
 #include "collect/dwarf_functions.h"
 #include "collect/dwarf_index.h"
+#include "collect/dwarf_pointees.h"
 #include "collect/dwarf_variables.h"
 #include "collect/symbol_table.h"
 #include "report/race_report.h"
@@ -60,13 +62,14 @@ class SymbolFile {
   std::optional<Variable> VariableAt(uint64_t address);
   // The same of thread-local memory of the program itself: so far from the thread pointer.
   std::optional<Variable> ThreadLocalAt(int64_t offset);
-  // Fields of an object in a block of this size, if the code at an address is of a member function of a class that fills such a block: the
-  // class, and what is at each of the offsets. Empty: it is not, or there is no telling.
-  struct Members {
+  // What can be in a block of this size that the code at an address accesses, so many bytes at the first of the offsets: objects that fill the
+  // block, of the class whose member function the code is, or that pointers which it has can point to.
+  struct Object {
     std::string type;
-    std::vector<DwarfVariables::Field> fields;
+    std::vector<DwarfVariables::Field> fields;  // what is at each of the offsets
+    bool is_own = false;                        // the code is a member function of it
   };
-  Members MembersAt(uint64_t code, uint64_t size, const std::vector<uint64_t>& offsets);
+  std::vector<Object> ObjectsAt(uint64_t code, uint64_t size, uint64_t bytes, const std::vector<uint64_t>& offsets);
   // Each function and the code of it (collect/dwarf_functions.h). Those of the symbol table come first; what debug information says of the
   // same code comes later, and is more.
   void ForEachFunction(const std::function<void(const FunctionCode&)>& visit);
@@ -108,6 +111,7 @@ class SymbolFile {
   bool dwarf_tried_ = false;
   std::optional<DwarfIndex> dwarf_;
   std::optional<DwarfVariables> variables_;
+  std::map<Dwarf_Off, std::vector<Pointee>> pointees_;  // of the variables of units
   std::optional<DwarfFrames> frames_;
 };
 

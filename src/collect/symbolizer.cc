@@ -48,10 +48,12 @@ std::optional<SymbolFile::Variable> Symbolizer::ThreadLocal(const std::string& p
   return entry.file == nullptr ? std::nullopt : entry.file->ThreadLocalAt(offset);
 }
 
-SymbolFile::Members Symbolizer::Members(const std::string& path, const FileIdentity& identity, uint64_t return_address,
-                                        uint64_t size, const std::vector<uint64_t>& offsets) {
+std::vector<SymbolFile::Object> Symbolizer::Objects(const std::string& path, const FileIdentity& identity,
+                                                    uint64_t return_address, uint64_t size, uint64_t bytes,
+                                                    const std::vector<uint64_t>& offsets) {
   const Entry& entry = EntryFor(path, identity);
-  return entry.file == nullptr ? SymbolFile::Members() : entry.file->MembersAt(return_address - 1, size, offsets);
+  if (entry.file == nullptr) return {};
+  return entry.file->ObjectsAt(return_address - 1, size, bytes, offsets);
 }
 
 std::optional<SymbolFile::Local> Symbolizer::Local(const std::string& path, const FileIdentity& identity,

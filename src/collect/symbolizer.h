@@ -33,9 +33,10 @@ class Symbolizer {
   std::optional<SymbolFile::Variable> ThreadLocal(const std::string& path, const FileIdentity& identity,
                                                   int64_t offset);
 
-  // Of an object of this size, of the class that the code before a return address is of (SymbolFile::MembersAt).
-  SymbolFile::Members Members(const std::string& path, const FileIdentity& identity, uint64_t return_address,
-                              uint64_t size, const std::vector<uint64_t>& offsets);
+  // What can be in a block of this size, by the code before a return address (SymbolFile::ObjectsAt).
+  std::vector<SymbolFile::Object> Objects(const std::string& path, const FileIdentity& identity,
+                                          uint64_t return_address, uint64_t size, uint64_t bytes,
+                                          const std::vector<uint64_t>& offsets);
 
   // At an address on a stack, if the function that a call returns to has its frame there (SymbolFile::LocalAt).
   std::optional<SymbolFile::Local> Local(const std::string& path, const FileIdentity& identity, uint64_t return_address,

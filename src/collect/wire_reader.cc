@@ -189,6 +189,18 @@ RawAccess TakeAccess(Cursor& cursor) {
   return access;
 }
 
+RawObserved TakeObserved(Cursor& cursor) {
+  const auto head = cursor.Take<wire::Observed>("what was observed");
+  if (Raw(head.looks) > Raw(wire::Looks::kMixed)) cursor.Fail(fmt::format("a race looks like {}", Raw(head.looks)));
+  return {.before = head.before,
+          .after = head.after,
+          .paused_ns = head.paused_ns,
+          .size = head.size,
+          .unknown_writer = (head.flags & wire::kUnknownWriter) != 0,
+          .unwatched = (head.flags & wire::kUnwatched) != 0,
+          .looks = head.looks};
+}
+
 RaceMessage TakeRace(Cursor& cursor) {
   const auto head = cursor.Take<wire::Race>("race");
   RaceMessage race{.sequence = head.sequence,
@@ -198,7 +210,9 @@ RaceMessage TakeRace(Cursor& cursor) {
                    .block = {},
                    .accesses = {}};
   if (head.access_count == 0) cursor.Fail("a race without an access");
-  if (cursor.TakeFlag(head.has_block, "race")) race.block = TakeBlock(cursor);
+  if (head.parts > (wire::kHasBlock | wire::kHasObserved)) cursor.Fail(fmt::format("a race of parts {}", head.parts));
+  if ((head.parts & wire::kHasObserved) != 0) race.observed = TakeObserved(cursor);
+  if ((head.parts & wire::kHasBlock) != 0) race.block = TakeBlock(cursor);
   for (uint32_t i = 0; i < head.access_count && !cursor.failed(); ++i) race.accesses.push_back(TakeAccess(cursor));
   return race;
 }
@@ -213,17 +227,44 @@ WatchedMessage TakeWatched(Cursor& cursor) {
 MisuseMessage TakeMisuse(Cursor& cursor) {
   const auto head = cursor.Take<wire::Misuse>("misuse");
   if (Raw(head.flaw) > Raw(wire::kLastFlaw)) cursor.Fail(fmt::format("a misuse of kind {}", Raw(head.flaw)));
+  if (Raw(head.place) > Raw(wire::Place::kDescriptor)) cursor.Fail(fmt::format("a place of kind {}", Raw(head.place)));
   MisuseMessage misuse{.sequence = head.sequence,
                        .object = head.object,
                        .thread = head.thread,
                        .flaw = head.flaw,
                        .where = {},
                        .taken_at = {},
-                       .made_at = {}};
+                       .made_at = {},
+                       .waiters = {},
+                       .place = head.place,
+                       .place_thread = head.place_thread,
+                       .number = head.number};
   misuse.where = cursor.TakeStack("stack of a misuse");
   misuse.taken_at = cursor.TakeStack("stack of a lock");
   misuse.made_at = cursor.TakeStack("stack of a lock");
+  for (uint32_t i = 0; i < head.waiter_count && !cursor.failed(); ++i) {
+    const auto waiter = cursor.Take<wire::Waiter>("thread of a deadlock");
+    RawWaiter& raw = misuse.waiters.emplace_back(RawWaiter{.held = waiter.held,
+                                                           .wanted = waiter.wanted,
+                                                           .thread = waiter.thread,
+                                                           .held_shared = waiter.held_shared != 0,
+                                                           .wanted_shared = waiter.wanted_shared != 0,
+                                                           .held_at = {},
+                                                           .wanted_at = {},
+                                                           .made_at = {}});
+    raw.held_at = cursor.TakeStack("stack of a lock");
+    raw.wanted_at = cursor.TakeStack("stack of a lock");
+    raw.made_at = cursor.TakeStack("stack of a lock");
+  }
   return misuse;
+}
+
+ToleratedMessage TakeTolerated(Cursor& cursor) {
+  const auto head = cursor.Take<wire::Tolerated>("tolerated");
+  return {.sequence = head.sequence,
+          .local = head.local,
+          .global = head.global,
+          .words = cursor.TakeText("words of what was tolerated")};
 }
 
 NoteMessage TakeNote(Cursor& cursor) {
@@ -277,6 +318,8 @@ WireMessage TakeBody(Cursor& cursor, wire::MessageType type) {
       return FlushMessage{};
     case wire::MessageType::kMisuse:
       return TakeMisuse(cursor);
+    case wire::MessageType::kTolerated:
+      return TakeTolerated(cursor);
     case wire::MessageType::kDetector:
       return DetectorMessage{cursor.TakeText("name of a detector")};
   }

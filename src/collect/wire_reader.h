@@ -128,6 +128,18 @@ struct RawBlock {
   bool operator==(const RawBlock&) const = default;
 };
 
+struct RawObserved {
+  uint64_t before = 0;
+  uint64_t after = 0;
+  uint64_t paused_ns = 0;
+  uint32_t size = 0;
+  bool unknown_writer = false;
+  bool unwatched = false;
+  wire::Looks looks{};
+
+  bool operator==(const RawObserved&) const = default;
+};
+
 struct RaceMessage {
   uint64_t sequence = 0;
   uint64_t address = 0;
@@ -135,8 +147,22 @@ struct RaceMessage {
   uint32_t accesses_found = 0;
   std::optional<RawBlock> block;
   std::vector<RawAccess> accesses;  // the completing one first; at least that one
+  std::optional<RawObserved> observed{};
 
   bool operator==(const RaceMessage&) const = default;
+};
+
+struct RawWaiter {
+  uint64_t held = 0;
+  uint64_t wanted = 0;
+  uint32_t thread = 0;
+  bool held_shared = false;
+  bool wanted_shared = false;
+  RawStack held_at;
+  RawStack wanted_at;
+  RawStack made_at;
+
+  bool operator==(const RawWaiter&) const = default;
 };
 
 struct MisuseMessage {
@@ -147,6 +173,10 @@ struct MisuseMessage {
   RawStack where;
   RawStack taken_at;
   RawStack made_at;
+  std::vector<RawWaiter> waiters;
+  wire::Place place{};
+  uint32_t place_thread = 0;
+  uint32_t number = 0;
 
   bool operator==(const MisuseMessage&) const = default;
 };
@@ -198,6 +228,15 @@ struct WatchedMessage {
   bool operator==(const WatchedMessage&) const = default;
 };
 
+struct ToleratedMessage {
+  uint64_t sequence = 0;
+  uint64_t local = 0;
+  uint64_t global = 0;
+  std::string words;
+
+  bool operator==(const ToleratedMessage&) const = default;
+};
+
 struct FlushMessage {
   bool operator==(const FlushMessage&) const = default;
 };
@@ -208,7 +247,7 @@ struct EndMessage {
 
 using WireMessage = std::variant<ProcessMessage, ModuleMessage, ThreadMessage, RaceMessage, CountersMessage,
                                  NoteMessage, EndMessage, SuppressionsMessage, TagMessage, DetectorMessage,
-                                 RepeatsMessage, WatchedMessage, FlushMessage, MisuseMessage>;
+                                 RepeatsMessage, WatchedMessage, FlushMessage, MisuseMessage, ToleratedMessage>;
 
 struct WireError {
   size_t offset = 0;  // into the message

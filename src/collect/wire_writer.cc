@@ -35,6 +35,7 @@ class Encoder {
   static wire::MessageType TypeOf(const RepeatsMessage&) { return wire::MessageType::kRepeats; }
   static wire::MessageType TypeOf(const WatchedMessage&) { return wire::MessageType::kWatched; }
   static wire::MessageType TypeOf(const MisuseMessage&) { return wire::MessageType::kMisuse; }
+  static wire::MessageType TypeOf(const ToleratedMessage&) { return wire::MessageType::kTolerated; }
   static wire::MessageType TypeOf(const FlushMessage&) { return wire::MessageType::kFlush; }
 
   void PutBytes(const void* from, size_t size) {
@@ -79,7 +80,8 @@ class Encoder {
                    .bytes = race.bytes,
                    .access_count = static_cast<uint32_t>(race.accesses.size()),
                    .accesses_found = race.accesses_found,
-                   .has_block = race.block ? 1u : 0u});
+                   .parts = (race.block ? wire::kHasBlock : 0) | (race.observed ? wire::kHasObserved : 0)});
+    if (race.observed) PutObserved(*race.observed);
     if (race.block) PutBlock(*race.block);
     for (const RawAccess& access : race.accesses) PutAccess(access);
   }
@@ -95,10 +97,28 @@ class Encoder {
                      .object = misuse.object,
                      .thread = misuse.thread,
                      .flaw = misuse.flaw,
-                     .reserved = {}});
+                     .place = misuse.place,
+                     .waiter_count = static_cast<uint16_t>(misuse.waiters.size()),
+                     .place_thread = misuse.place_thread,
+                     .number = misuse.number});
     PutStack(misuse.where);
     PutStack(misuse.taken_at);
     PutStack(misuse.made_at);
+    for (const RawWaiter& waiter : misuse.waiters) {
+      Put(wire::Waiter{.held = waiter.held,
+                       .wanted = waiter.wanted,
+                       .thread = waiter.thread,
+                       .held_shared = waiter.held_shared ? uint8_t{1} : uint8_t{0},
+                       .wanted_shared = waiter.wanted_shared ? uint8_t{1} : uint8_t{0},
+                       .reserved = {}});
+      PutStack(waiter.held_at);
+      PutStack(waiter.wanted_at);
+      PutStack(waiter.made_at);
+    }
+  }
+  void Body(const ToleratedMessage& tolerated) {
+    Put(wire::Tolerated{.sequence = tolerated.sequence, .local = tolerated.local, .global = tolerated.global});
+    PutText(tolerated.words);
   }
   void Body(const WatchedMessage& watched) {
     Put(wire::Watched{.sequence = watched.sequence, .access_count = watched.accesses.size()});
@@ -116,6 +136,16 @@ class Encoder {
     PutText(tag.header);
   }
 
+  void PutObserved(const RawObserved& observed) {
+    Put(wire::Observed{.before = observed.before,
+                       .after = observed.after,
+                       .paused_ns = observed.paused_ns,
+                       .size = observed.size,
+                       .flags = static_cast<uint8_t>((observed.unknown_writer ? wire::kUnknownWriter : 0) |
+                                                     (observed.unwatched ? wire::kUnwatched : 0)),
+                       .looks = observed.looks,
+                       .reserved = 0});
+  }
   void PutBlock(const RawBlock& block) {
     Put(wire::Block{.begin = block.begin,
                     .bytes = block.bytes,

@@ -49,6 +49,7 @@ class Goldilocks {
   static constexpr AfterRace kAfterRace = AfterRace::kDisable;
   static constexpr bool kReports = true;
   static constexpr Claim kClaim = Claim::kUnordered;
+  static constexpr bool kCanRefuse = true;
 
   enum Rule : uint8_t {
     kSameOwnership,
@@ -277,10 +278,11 @@ class Goldilocks {
     }
 
     ByteMask raced = kNoBytes;
+    const bool may_stay_out = access.if_racy >= IfRacy::kRefused;  // then nothing is forgotten for it
     cell.history.ForEachEarlier(arena_, ledger_, mine, [&](const Info& earlier) {
       const bool conflicts = Conflicts(earlier.kind, mine.kind);
       if (IsOwnerAtOnce(t, earlier, mine) || (conflicts && t.elements.IsOwner(*earlier.ownership)))
-        return Covers(mine.kind, earlier.kind);
+        return !may_stay_out && Covers(mine.kind, earlier.kind);
       if (conflicts) {
         // [GL Fig.5 rule 1, race]
         if (!Any(raced)) record.Begin(access, RecordOf(mine, kAllBytes));
@@ -291,16 +293,22 @@ class Goldilocks {
     });
     if (Any(raced)) {
       ++t.counts[kRace];
-      cell.racy = cell.racy | raced;
-      cell.history.Forget(arena_, ledger_, raced);
-      mine.bytes = mine.bytes & ~raced;
+      if (may_stay_out) return raced;
+      const bool goes_on = access.if_racy == IfRacy::kGoesOn;
+      if (!goes_on) cell.racy = cell.racy | raced;
+      if (!goes_on || IsWrite(mine.kind)) cell.history.Forget(arena_, ledger_, raced);
+      if (!goes_on || !IsWrite(mine.kind)) mine.bytes = mine.bytes & ~raced;
+    }
+    if (access.if_racy == IfRacy::kAsked) return kNoBytes;
+    if (may_stay_out) {
+      cell.history.ForEachEarlier(arena_, ledger_, mine, [&](const Info& earlier) {
+        return Covers(mine.kind, earlier.kind) && IsOrdered(t, earlier, mine);
+      });
     }
 
     if (Any(mine.bytes)) {
       ++t.counts[RuleOf(access.kind)];
-      cell.history.Record(arena_, ledger_, mine, [&](const Info& earlier) {
-        return IsOwnerAtOnce(t, earlier, mine) || t.elements.IsOwner(*earlier.ownership);
-      });
+      cell.history.Record(arena_, ledger_, mine, [&](const Info& earlier) { return IsOrdered(t, earlier, mine); });
     }
     return raced;
   }
@@ -386,6 +394,10 @@ class Goldilocks {
       return true;
     }
     return false;
+  }
+
+  static bool IsOrdered(Thread& t, const Info& earlier, const Info& mine) {
+    return IsOwnerAtOnce(t, earlier, mine) || t.elements.IsOwner(*earlier.ownership);
   }
 
   Arena<Mem> arena_;  // first: everything below lives in it

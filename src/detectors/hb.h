@@ -41,6 +41,7 @@ class Hb : public Labelled<Mem, CellOf> {
   static constexpr AfterRace kAfterRace = AfterRace::kIgnoreByte;
   static constexpr bool kReports = true;
   static constexpr Claim kClaim = Claim::kUnordered;
+  static constexpr bool kCanRefuse = true;
   static constexpr bool kNeedsNoLocks = true;  // HeldLocks may stay empty: then records name none
 
   enum Rule : uint8_t {
@@ -243,8 +244,10 @@ class Hb : public Labelled<Mem, CellOf> {
     ByteMask raced = kNoBytes;
     if (finding == Finding::kRaces) {
       raced = Report(t, opened, access, mine, record);
-      mine.bytes = mine.bytes & ~raced;
+      if (access.if_racy >= IfRacy::kRefused) return raced;
+      if (access.if_racy == IfRacy::kReported || !IsWrite(mine.kind)) mine.bytes = mine.bytes & ~raced;
     }
+    if (access.if_racy == IfRacy::kAsked) return kNoBytes;
 
     // [TS 4.2 l.6-9], [HB atomic]
     if (Any(mine.bytes)) {
@@ -281,7 +284,7 @@ class Hb : public Labelled<Mem, CellOf> {
     return kByKind[Raw(kind)];
   }
 
-  // Fills the record, and ends the history of the racy bytes.
+  // Fills the record, and ends the history of the racy bytes, if the access is to happen.
   [[gnu::noinline]] ByteMask Report(Thread& t, OpenedCell& cell, const Access& access, const HistoryEntry& mine,
                                     RaceRecord& record) {
     ++t.counts[kRace];
@@ -291,7 +294,8 @@ class Hb : public Labelled<Mem, CellOf> {
       raced = raced | (earlier.bytes & mine.bytes);
       record.AddEarlier(RecordOf(slots_.OwnerOf(earlier.epoch), earlier, mine.bytes));
     });
-    cell.AddRacy(cell_arena_, raced);
+    if (access.if_racy == IfRacy::kReported) cell.AddRacy(cell_arena_, raced);
+    if (access.if_racy == IfRacy::kGoesOn && IsWrite(mine.kind)) cell.Clear(cell_arena_, raced);
     return raced;
   }
 };

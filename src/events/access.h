@@ -49,6 +49,15 @@ constexpr bool Covers(AccessKind strong, AccessKind weak) { return (Raw(weak) & 
 // What the program was doing; the conflict rules do not depend on it, reports do.
 enum class AccessOrigin : uint8_t { kProgram, kTransaction, kAlloc, kFree };
 
+// What becomes of an access that races. All but the first are for engines that let programs decide (runtime/policy.h), and for detectors
+// that say so (kCanRefuse); others take them for the first.
+enum class IfRacy : uint8_t {
+  kReported,  // it happens, and its racy bytes are not looked at again in this lifetime
+  kGoesOn,  // it happens, and its bytes are looked at as before: a write is all that is remembered of the racy ones, a read is not
+  kRefused,  // it does not happen: nothing is remembered of it
+  kAsked,    // nothing happens now, whether it races or not
+};
+
 // An access to bytes of one granule, or alike to the bytes of several consecutive ones (a free of untouched memory).
 struct Access {
   Addr granule{};
@@ -58,6 +67,7 @@ struct Access {
   ByteMask bytes{};
   AccessKind kind{};
   AccessOrigin origin = AccessOrigin::kProgram;
+  IfRacy if_racy = IfRacy::kReported;
   ContextId context = kNoContext;
 };
 

@@ -14,6 +14,7 @@ enum class Claim : uint8_t {
   kUnordered,            // nothing in this run orders them
   kUnorderedButByLocks,  // nothing but locks orders them, and those may be taken the other way in the next run
   kUnprotected,          // no lock protects them, whatever orders them
+  kSimultaneous,         // they were seen to happen at the same time
 };
 
 // One of the accesses of a race.

@@ -28,6 +28,7 @@ struct RingHeader {
   uint64_t
       suppressed;  // races that were not reported because the user does not want to hear of them; counted by the reader
   uint32_t reader_lives;  // a robust futex that the reader holds
+  uint64_t settled;  // of what was read, all up to here has been reported; the rest the reader holds back for a while
 
   // Was there a reader, and is there none any more, whatever it was that ended it? The kernel says so in the futex.
   bool ReaderHasDied() const {

@@ -23,7 +23,7 @@ enum class MessageType : uint16_t {
   kModule,       // Module, text path: a file mapped into the process, before anything refers to it
   kModuleGone,   // Module, text path: unmapped. An empty path: every module whose code is in the range
   kThread,  // Thread, text name, Stack of its creation: before anything refers to it, and again if the name changes
-  kRace,  // Race, Block?, Calls?, and for each access, the completing one first: AccessHead, Stack, Lock[] with a Stack each, Known?, Weak?
+  kRace,  // Race, Observed?, Block?, Calls?, and for each access, the completing one first: AccessHead, Stack, Lock[] with a Stack each, Known?, Weak?
   kCounters,      // Counters: before the end
   kNote,          // Note, text: something the user should know (a limit reached, a fallback taken)
   kEnd,           // the process ends in an orderly way
@@ -33,7 +33,9 @@ enum class MessageType : uint16_t {
   kRepeats,       // Repeats: how often a race that was told was found again; before the end
   kWatched,  // Watched, AccessHead + Stack + Lock[] for each access: what was done to a variable after its race was told
   kFlush,    // somebody waits until all that was told is written
-  kMisuse,  // Misuse, three Stacks: where it happened, where the lock was taken, where it was made or first used; empty: not known
+  kMisuse,  // Misuse, three Stacks: where it happened, where the lock was taken, where it was made or first used; empty: not known; and Waiter[]
+  // with three Stacks each: where it took what it holds, where it wants the other, where the lock that it holds was made
+  kTolerated,  // Tolerated, text: what a tolerant section found; before the race that it belongs to
 };
 
 struct MessageHeader {
@@ -149,8 +151,24 @@ struct Race {
   uint32_t bytes;
   uint32_t access_count;
   uint32_t accesses_found;  // more than access_count if some did not fit
-  uint32_t has_block;
+  uint32_t parts;           // kHasBlock, kHasObserved
 };
+inline constexpr uint32_t kHasBlock = 1, kHasObserved = 2;
+
+// What the name of a harmless pattern (DataCollider 3.3) would be, from the instructions of both accesses.
+enum class Looks : uint8_t { kNothing, kStatistics, kSafeFlag, kMixed };
+
+// Of a race that was caught by stopping a thread right before its access, which is then the second one of the race.
+struct Observed {
+  uint64_t before, after;  // the bytes, as many as fit, when it was stopped and when it went on
+  uint64_t paused_ns;
+  uint32_t size;  // of the access
+  uint8_t flags;  // kUnknownWriter, kUnwatched
+  Looks looks;
+  uint16_t reserved;
+};
+inline constexpr uint8_t kUnknownWriter = 1;  // the first access is nobody's: only the value tells of it
+inline constexpr uint8_t kUnwatched = 2;  // without data breakpoints: readers cannot be seen, nor can writers be named
 
 // What is wrong besides races.
 enum class Flaw : uint8_t {
@@ -163,15 +181,30 @@ enum class Flaw : uint8_t {
   kHeldInWrongContext,
   kThreadLeak,
   kSpoiltErrno,
+  kLockOrder,        // threads that may wait for one another in a circle: `object` is what the last of them wants
+  kUnsafeInHandler,  // a call that a signal handler may not make
+  kEndsIgnoring,     // a thread that ends while it has its accesses ignored
 };
-inline constexpr Flaw kLastFlaw = Flaw::kSpoiltErrno;
+inline constexpr Flaw kLastFlaw = Flaw::kEndsIgnoring;
 
 struct Misuse {
   uint64_t sequence;  // of reports
   uint64_t object;    // the lock; 0: it is about none
   uint32_t thread;    // that did it, or is leaked
   Flaw flaw;
-  uint8_t reserved[3];
+  Place place;  // what the lock is part of: kStack, kTls, or kUnknown
+  uint16_t waiter_count;
+  uint32_t place_thread;  // whose that is
+  uint32_t number;        // of a signal; of leaked threads like this one, how many more there are
+};
+
+// A thread of a deadlock: holds a lock, and wants the one that the next of them holds; the last of them, the one of the first.
+struct Waiter {
+  uint64_t held;  // addresses
+  uint64_t wanted;
+  uint32_t thread;
+  uint8_t held_shared, wanted_shared;  // 1: for reading
+  uint8_t reserved[2];
 };
 
 struct Counters {
@@ -191,6 +224,11 @@ struct Repeats {
 struct Watched {
   uint64_t sequence;  // of the race
   uint64_t access_count;
+};
+
+struct Tolerated {
+  uint64_t sequence;       // of the race
+  uint64_t local, global;  // what the section made of the word, and what somebody else did
 };
 
 struct Tag {

@@ -34,6 +34,7 @@ int Wait(hooks::Pc pc, const Real& real, Condition* condition, Mutex* mutex, Res
   if (!hooks::Active()) return real(condition, mutex, rest...);
   Retaking retaking{.pc = pc, .mutex = mutex, .depth = 0};
   retaking.depth = hooks::Unlocking(pc, mutex, LockMode::kExclusive, true);
+  if (retaking.depth > 0) hooks::Wanting(pc, mutex, LockMode::kExclusive);  // while whatever else it holds stays held
   int error;
   pthread_cleanup_push(Retake, &retaking);
   error = real(condition, mutex, rest...);

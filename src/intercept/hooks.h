@@ -34,6 +34,8 @@ void Write(Pc pc, void* to, size_t bytes);
 // A block of the heap begins its life; ends it (told before the real free). `bytes` as usable by the program.
 void Allocated(Pc pc, void* block, size_t bytes);
 void Freeing(Pc pc, void* block, size_t bytes);
+// Memory that a pool of a plain library hands out: what happened to it before was to another object. When that ended is not told.
+void HandedOut(Pc pc, void* memory, size_t bytes);
 // Fresh pages, the first of which are written; pages that go away, or are replaced.
 void Mapped(Pc pc, void* pages, size_t bytes);
 void Unmapping(Pc pc, void* pages, size_t bytes);
@@ -45,6 +47,9 @@ void Unloaded(void* image, size_t bytes);
 enum class LockFlaw : uint8_t { kUnlockNotHeld, kDestroyHeld, kInvalidAccess };
 void LockCreated(Pc pc, const void* lock);
 void LockDestroyed(Pc pc, const void* lock);
+// Before a real lock that waits as long as it takes, not before an attempt that may fail: what is held already comes before it in the order of
+// locks. Answers what Active() answers.
+bool Wanting(Pc pc, const void* lock, LockMode mode);
 // After the real lock succeeded, before the real unlock. `depth`: how many levels of a recursive lock (condition variables give
 // up all at once).
 void Locked(Pc pc, const void* lock, LockMode mode, int depth = 1);
@@ -77,6 +82,13 @@ void Using(Pc pc, const void* descriptor);
 void Closing(Pc pc, const void* descriptor);  // before the real close
 void Renewed(Pc pc, const void* descriptor);  // it is of another file than it was
 void Made(Pc pc, const void* descriptor);     // the same, by this thread: whoever closes it comes after that
+
+// ---- Transactions: what one has read and written, told when it happens; that it commits, told before it does ----
+void TransactionAccess(Pc pc, const void* memory, size_t bytes, bool is_write);
+void TransactionCommits(Pc pc);
+// How many accesses there were so far; and that those from one on were undone.
+uint64_t TransactionSize();
+void TransactionUndone(uint64_t size);
 
 // ---- Threads ----
 // The creator prepares a child, starts it with the real call, and says how that went; the child begins as its first action. A
@@ -111,11 +123,13 @@ void LeaveCallsTo(uint64_t depth);
 // A signal handler begins, and ends: what the interrupted code wants ignored is not the handler's.
 struct Ignored {
   int all = 0, reads = 0, writes = 0, sync = 0;
+  uint64_t handler_depth = 0;
 };
-Ignored HandlerBegins();
+// is_fault: the signal is about what the thread itself just did wrong. Its handler may do as it likes: nothing else is going on.
+Ignored HandlerBegins(bool is_fault);
 void HandlerEnds(const Ignored& interrupted);
 // A handler has changed errno, which what it interrupted may be about to look at.
-void ErrnoSpoilt(Pc handler);
+void ErrnoSpoilt(Pc handler, int signal);
 // The calling thread jumps, perhaps out of a signal handler: what that has interrupted is not taken up again.
 void JumpBegins();
 

@@ -36,12 +36,23 @@ bool IsNotHeld(const void* mutex) {
 }
 
 template <class Real, class Mutex, class... Rest>
-int Lock(hooks::Pc pc, const Real& real, Mutex* mutex, Rest... rest) {
-  if (!hooks::Active()) return real(mutex, rest...);
+int LockIf(bool is_told, hooks::Pc pc, const Real& real, Mutex* mutex, Rest... rest) {
+  if (!is_told) return real(mutex, rest...);
   const int error = real(mutex, rest...);
   if (Taken(error)) hooks::Locked(pc, mutex, LockMode::kExclusive);
   if (error == EINVAL && IsDestroyed(mutex)) hooks::LockMisused(pc, mutex, hooks::LockFlaw::kInvalidAccess);
   return error;
+}
+
+template <class Real, class Mutex>
+int Lock(hooks::Pc pc, const Real& real, Mutex* mutex) {
+  return LockIf(hooks::Wanting(pc, mutex, LockMode::kExclusive), pc, real, mutex);
+}
+
+// Gives up, at once or some time later.
+template <class Real, class Mutex, class... Rest>
+int TryLock(hooks::Pc pc, const Real& real, Mutex* mutex, Rest... rest) {
+  return LockIf(hooks::Active(), pc, real, mutex, rest...);
 }
 
 template <class Real, class Mutex>
@@ -81,15 +92,15 @@ REDFLAG_INTERCEPT(int, pthread_mutex_lock, pthread_mutex_t* mutex) {
 }
 
 REDFLAG_INTERCEPT(int, pthread_mutex_trylock, pthread_mutex_t* mutex) {
-  return Lock(REDFLAG_CALLER, real::pthread_mutex_trylock, mutex);
+  return TryLock(REDFLAG_CALLER, real::pthread_mutex_trylock, mutex);
 }
 
 REDFLAG_INTERCEPT(int, pthread_mutex_timedlock, pthread_mutex_t* mutex, const timespec* until) {
-  return Lock(REDFLAG_CALLER, real::pthread_mutex_timedlock, mutex, until);
+  return TryLock(REDFLAG_CALLER, real::pthread_mutex_timedlock, mutex, until);
 }
 
 REDFLAG_INTERCEPT(int, pthread_mutex_clocklock, pthread_mutex_t* mutex, clockid_t clock, const timespec* until) {
-  return Lock(REDFLAG_CALLER, real::pthread_mutex_clocklock, mutex, clock, until);
+  return TryLock(REDFLAG_CALLER, real::pthread_mutex_clocklock, mutex, clock, until);
 }
 
 REDFLAG_INTERCEPT(int, pthread_mutex_unlock, pthread_mutex_t* mutex) {
@@ -107,10 +118,10 @@ REDFLAG_INTERCEPT(void, mtx_destroy, mtx_t* mutex) {
 
 REDFLAG_INTERCEPT(int, mtx_lock, mtx_t* mutex) { return Lock(REDFLAG_CALLER, real::mtx_lock, mutex); }
 
-REDFLAG_INTERCEPT(int, mtx_trylock, mtx_t* mutex) { return Lock(REDFLAG_CALLER, real::mtx_trylock, mutex); }
+REDFLAG_INTERCEPT(int, mtx_trylock, mtx_t* mutex) { return TryLock(REDFLAG_CALLER, real::mtx_trylock, mutex); }
 
 REDFLAG_INTERCEPT(int, mtx_timedlock, mtx_t* mutex, const timespec* until) {
-  return Lock(REDFLAG_CALLER, real::mtx_timedlock, mutex, until);
+  return TryLock(REDFLAG_CALLER, real::mtx_timedlock, mutex, until);
 }
 
 REDFLAG_INTERCEPT(int, mtx_unlock, mtx_t* mutex) { return Unlock(REDFLAG_CALLER, real::mtx_unlock, mutex); }

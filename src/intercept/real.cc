@@ -1,6 +1,7 @@
 #include "intercept/real.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include "base/check.h"
 #include "intercept/order.h"
@@ -37,7 +38,58 @@ bool IsOurs(const void* address) {
   return address >= static_cast<const void*>(&__ehdr_start) && address < static_cast<const void*>(&_end);
 }
 
+// Does it begin like that? A `#` stands for a number.
+bool Fits(const char* text, const char* pattern) {
+  for (; *pattern != '\0'; ++pattern) {
+    if (*pattern != '#') {
+      if (*text++ != *pattern) return false;
+      continue;
+    }
+    if (*text < '0' || *text > '9') return false;
+    while (*text >= '0' && *text <= '9') ++text;
+  }
+  return true;
+}
+
+// Libraries that not every program has, by their functions' names. A plugin may also have brought one for itself alone, out of the reach of
+// ordinary lookup: the C++ library in a C program, for one.
+struct Library {
+  const char* functions;
+  const char* name;
+  // No other library has functions of such names: a search elsewhere would be in vain, which is not free.
+  bool has_them_all;
+};
+constexpr Library kLibraries[] = {
+    {"_ZN3tbb", "libtbb.so.12", true}, {"_ZN#Q", "libQt5Core.so.5", true}, {"g_task_", "libgio-2.0.so.0", true},
+    {"g_", "libglib-2.0.so.0", true},  {"_Z", "libstdc++.so.6", false},    {"__cxa_", "libstdc++.so.6", false},
+};
+
+bool IsLoaded(const char* library) {
+  return dl_iterate_phdr(
+             [](dl_phdr_info* info, size_t, void* wanted) {
+               const char* name = info->dlpi_name;
+               for (const char* at = name; *at != '\0'; ++at) {
+                 if (*at == '/') name = at + 1;
+               }
+               return StartsWith(name, static_cast<const char*>(wanted)) ? 1 : 0;
+             },
+             const_cast<char*>(library)) != 0;  // NOLINT: it is not changed
+}
+
+void* LookupIn(const Library& library, const char* name) {
+  void* handle = IsLoaded(library.name) ? dlopen(library.name, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+  if (handle == nullptr) return nullptr;
+  void* address = dlsym(handle, name);
+  dlclose(handle);
+  return address;
+}
+
 void* Lookup(const char* name) {
+  const Library* library = nullptr;
+  for (const Library& candidate : kLibraries) {
+    if (library == nullptr && Fits(name, candidate.functions)) library = &candidate;
+  }
+  if (library != nullptr && library->has_them_all) return LookupIn(*library, name);
 #if defined(__x86_64__)
   // Two generations of condition variables live in libc; plain lookup is not sure to give the one that programs have
   // been linked with these twenty years. pthread_cond_clockwait is younger and has one version.
@@ -48,13 +100,7 @@ void* Lookup(const char* name) {
   if (void* address = dlsym(RTLD_NEXT, name)) return address;
   // If libc comes before this library, its functions are those that programs call.
   if (void* address = dlsym(RTLD_DEFAULT, name); address != nullptr && !IsOurs(address)) return address;
-  // In a C program, a plugin may have brought the C++ library for itself alone.
-  if (!StartsWith(name, "_Z") && !StartsWith(name, "__cxa_")) return nullptr;
-  void* library = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_NOLOAD);
-  if (library == nullptr) return nullptr;
-  void* address = dlsym(library, name);
-  dlclose(library);
-  return address;
+  return library == nullptr ? nullptr : LookupIn(*library, name);
 }
 
 // Two threads may do this at the same time: they find the same.
@@ -89,6 +135,14 @@ bool LookingUp() { return looking_up; }
 bool AllocatorComesFirst() { return IsOurs(dlsym(RTLD_DEFAULT, "malloc")); }
 
 bool ComesFirst() { return IsOurs(dlsym(RTLD_DEFAULT, "pthread_mutex_lock")); }
+
+bool ComesAfterAnother() {
+  Dl_info first;
+  Dl_info libc;
+  return dladdr(dlsym(RTLD_DEFAULT, "pthread_mutex_lock"), &first) != 0 &&
+         dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &libc) != 0 && first.dli_fbase != libc.dli_fbase &&
+         !IsOurs(dlsym(RTLD_DEFAULT, "pthread_mutex_lock"));
+}
 
 void* EarlyBlock(size_t bytes, size_t align) {
   if (align < 16) align = 16;

@@ -10,8 +10,17 @@ namespace {
 using Rwlock = pthread_rwlock_t;
 using Attributes = pthread_rwlockattr_t;
 
+template <class Real>
+int Lock(hooks::Pc pc, LockMode mode, const Real& real, Rwlock* lock) {
+  if (!hooks::Wanting(pc, lock, mode)) return real(lock);
+  const int error = real(lock);
+  if (error == 0) hooks::Locked(pc, lock, mode);
+  return error;
+}
+
+// Gives up, at once or some time later.
 template <class Real, class... Rest>
-int Lock(hooks::Pc pc, LockMode mode, const Real& real, Rwlock* lock, Rest... rest) {
+int TryLock(hooks::Pc pc, LockMode mode, const Real& real, Rwlock* lock, Rest... rest) {
   if (!hooks::Active()) return real(lock, rest...);
   const int error = real(lock, rest...);
   if (error == 0) hooks::Locked(pc, lock, mode);
@@ -45,15 +54,15 @@ REDFLAG_INTERCEPT(int, pthread_rwlock_rdlock, Rwlock* lock) {
 }
 
 REDFLAG_INTERCEPT(int, pthread_rwlock_tryrdlock, Rwlock* lock) {
-  return Lock(REDFLAG_CALLER, LockMode::kShared, real::pthread_rwlock_tryrdlock, lock);
+  return TryLock(REDFLAG_CALLER, LockMode::kShared, real::pthread_rwlock_tryrdlock, lock);
 }
 
 REDFLAG_INTERCEPT(int, pthread_rwlock_timedrdlock, Rwlock* lock, const timespec* until) {
-  return Lock(REDFLAG_CALLER, LockMode::kShared, real::pthread_rwlock_timedrdlock, lock, until);
+  return TryLock(REDFLAG_CALLER, LockMode::kShared, real::pthread_rwlock_timedrdlock, lock, until);
 }
 
 REDFLAG_INTERCEPT(int, pthread_rwlock_clockrdlock, Rwlock* lock, clockid_t clock, const timespec* until) {
-  return Lock(REDFLAG_CALLER, LockMode::kShared, real::pthread_rwlock_clockrdlock, lock, clock, until);
+  return TryLock(REDFLAG_CALLER, LockMode::kShared, real::pthread_rwlock_clockrdlock, lock, clock, until);
 }
 
 REDFLAG_INTERCEPT(int, pthread_rwlock_wrlock, Rwlock* lock) {
@@ -61,15 +70,15 @@ REDFLAG_INTERCEPT(int, pthread_rwlock_wrlock, Rwlock* lock) {
 }
 
 REDFLAG_INTERCEPT(int, pthread_rwlock_trywrlock, Rwlock* lock) {
-  return Lock(REDFLAG_CALLER, LockMode::kExclusive, real::pthread_rwlock_trywrlock, lock);
+  return TryLock(REDFLAG_CALLER, LockMode::kExclusive, real::pthread_rwlock_trywrlock, lock);
 }
 
 REDFLAG_INTERCEPT(int, pthread_rwlock_timedwrlock, Rwlock* lock, const timespec* until) {
-  return Lock(REDFLAG_CALLER, LockMode::kExclusive, real::pthread_rwlock_timedwrlock, lock, until);
+  return TryLock(REDFLAG_CALLER, LockMode::kExclusive, real::pthread_rwlock_timedwrlock, lock, until);
 }
 
 REDFLAG_INTERCEPT(int, pthread_rwlock_clockwrlock, Rwlock* lock, clockid_t clock, const timespec* until) {
-  return Lock(REDFLAG_CALLER, LockMode::kExclusive, real::pthread_rwlock_clockwrlock, lock, clock, until);
+  return TryLock(REDFLAG_CALLER, LockMode::kExclusive, real::pthread_rwlock_clockwrlock, lock, clock, until);
 }
 
 REDFLAG_INTERCEPT(int, pthread_rwlock_unlock, Rwlock* lock) {

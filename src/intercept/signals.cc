@@ -30,31 +30,37 @@ constinit void* handlers[NSIG] = {};
 hooks::Pc PlaceOf(const void* context) { return arch::InterruptedAt(context) + 1; }
 
 // By the first byte of the handler.
-void TellSpoilt(uintptr_t handler) {
-  if (hooks::Active()) hooks::ErrnoSpoilt(handler + 1);
+void TellSpoilt(uintptr_t handler, int signal) {
+  if (hooks::Active()) hooks::ErrnoSpoilt(handler + 1, signal);
+}
+
+// Is it about what the thread did at this very instruction, or does it end the program?
+bool IsFault(int signal) {
+  return signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL || signal == SIGTRAP ||
+         signal == SIGSYS || signal == SIGABRT;
 }
 
 [[gnu::noinline]] void Handle(int signal, siginfo_t*, void* context) {
   REDFLAG_LEFT_BY_EXCEPTIONS;
   const Call call(PlaceOf(context));
-  const hooks::Ignored interrupted = hooks::HandlerBegins();
+  const hooks::Ignored interrupted = hooks::HandlerBegins(IsFault(signal));
   if (hooks::Active()) hooks::Acquire(PlaceOf(context), &handlers[signal]);
   const auto handler = reinterpret_cast<Handler>(__atomic_load_n(&handlers[signal], __ATOMIC_ACQUIRE));
   const int error = errno;
   handler(signal);
-  if (errno != error) TellSpoilt(reinterpret_cast<uintptr_t>(handler));
+  if (errno != error) TellSpoilt(reinterpret_cast<uintptr_t>(handler), signal);
   hooks::HandlerEnds(interrupted);
 }
 
 [[gnu::noinline]] void HandleWithInfo(int signal, siginfo_t* info, void* context) {
   REDFLAG_LEFT_BY_EXCEPTIONS;
   const Call call(PlaceOf(context));
-  const hooks::Ignored interrupted = hooks::HandlerBegins();
+  const hooks::Ignored interrupted = hooks::HandlerBegins(IsFault(signal));
   if (hooks::Active()) hooks::Acquire(PlaceOf(context), &handlers[signal]);
   const auto handler = reinterpret_cast<InfoHandler>(__atomic_load_n(&handlers[signal], __ATOMIC_ACQUIRE));
   const int error = errno;
   handler(signal, info, context);
-  if (errno != error) TellSpoilt(reinterpret_cast<uintptr_t>(handler));
+  if (errno != error) TellSpoilt(reinterpret_cast<uintptr_t>(handler), signal);
   hooks::HandlerEnds(interrupted);
 }
 

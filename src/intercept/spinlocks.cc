@@ -23,7 +23,8 @@ REDFLAG_INTERCEPT(int, pthread_spin_destroy, Spinlock* lock) {
 }
 
 REDFLAG_INTERCEPT(int, pthread_spin_lock, Spinlock* lock) {
-  if (!hooks::Active()) return real::pthread_spin_lock(lock);
+  if (!hooks::Wanting(REDFLAG_CALLER, const_cast<int*>(lock), LockMode::kExclusive))
+    return real::pthread_spin_lock(lock);
   const int error = real::pthread_spin_lock(lock);
   if (error == 0) hooks::Locked(REDFLAG_CALLER, const_cast<int*>(lock), LockMode::kExclusive);
   return error;

@@ -21,6 +21,7 @@
 #include "base/arch.h"
 #include "base/check.h"
 #include "intercept/hooks.h"
+#include "intercept/owned_threads.h"
 #include "intercept/real.h"
 
 namespace redflag {
@@ -36,6 +37,7 @@ void EndsIn(uintptr_t rounds) { pthread_setspecific(end_key, reinterpret_cast<vo
 void EndOfRound(void* value) {
   const auto rounds = reinterpret_cast<uintptr_t>(value);
   if (rounds > 1) return EndsIn(rounds - 1);
+  OwnedThreads::Ending();
   if (hooks::Active()) hooks::ThreadEnds();
 }
 
@@ -58,6 +60,7 @@ struct Start {
   Result (*routine)(void*);
   void* argument;
   hooks::Child* child;
+  const void* owner;  // owned_threads.h
   uint32_t stage;
 };
 
@@ -88,6 +91,7 @@ Result Run(void* argument) {
   Await(&start.stage, kCreated);
   const auto routine = start.routine;
   void* const routine_argument = start.argument;
+  OwnedThreads::Begun(start.owner);
   hooks::ThreadBegins(start.child, pthread_self(), __builtin_dwarf_cfa());
   TellOfStack();
   EndsIn(PTHREAD_DESTRUCTOR_ITERATIONS);
@@ -100,12 +104,16 @@ template <class Result, class Create>
 int CreateThread(hooks::Pc pc, bool detached, pthread_t* handle, Result (*routine)(void*), void* argument,
                  Create create) {
   MakeEndKey();
-  Start<Result> start{
-      .routine = routine, .argument = argument, .child = hooks::ThreadCreating(pc, detached), .stage = kStarting};
+  Start<Result> start{.routine = routine,
+                      .argument = argument,
+                      .child = hooks::ThreadCreating(pc, detached),
+                      .owner = OwnedThreads::Creating(),
+                      .stage = kStarting};
   hooks::CreationBegins();
   const int error = create(Run<Result>, &start);
   hooks::CreationEnds();
   if (error != 0) {
+    OwnedThreads::NotCreated(start.owner);
     hooks::ThreadNotCreated(start.child);
     return error;
   }

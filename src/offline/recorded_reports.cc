@@ -104,6 +104,7 @@ class Reporter {
   void On(const WatchedMessage&) {}
   void On(const FlushMessage&) {}
   void On(const MisuseMessage&) {}
+  void On(const ToleratedMessage&) {}
   void On(const EndMessage&) {}
 
   void AddFork(uint32_t id, const RecordedFork& fork) {

@@ -29,4 +29,13 @@ std::string RenderEditor(const RaceReport& raw, const SourceRoot& root) {
   return text;
 }
 
+std::string RenderEditor(const MisuseReport& raw, const SourceRoot& root) {
+  const MisuseReport report = Printable(raw);
+  std::string text = fmt::format("{}: warning: {}\n", PlaceOf(PlaceOfMisuse(report), root), Headline(report));
+  for (const MisuseNote& note : NotesOf(report)) {
+    text += fmt::format("{}: note: {}\n", PlaceOf(note.stack, root), note.text);
+  }
+  return text;
+}
+
 }  // namespace redflag

@@ -4,10 +4,12 @@
 #include <string>
 
 #include "report/frames.h"
+#include "report/misuse_report.h"
 #include "report/race_report.h"
 
 namespace redflag {
 
 std::string RenderEditor(const RaceReport& report, const SourceRoot& root);
+std::string RenderEditor(const MisuseReport& report, const SourceRoot& root);
 
 }  // namespace redflag

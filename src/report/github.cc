@@ -45,14 +45,28 @@ std::string EscapeProperty(std::string_view text) {
   return escaped;
 }
 
+// Where it is shown.
+std::string PlaceProperties(const std::vector<Frame>& stack, const SourceRoot& root) {
+  const Frame* frame = InnermostOwn(stack);
+  if (frame == nullptr || frame->file.empty()) return {};
+  std::string properties = fmt::format("file={},line={},", EscapeProperty(root.NameOf(frame->file)), frame->line);
+  if (frame->column != 0) properties += fmt::format("col={},", frame->column);
+  return properties;
+}
+
 }  // namespace
 
-std::string RenderGithub(const RaceReport& report, const SourceRoot& root) {
-  std::string properties;
-  if (const Frame* frame = InnermostOwn(report.access.stack); frame != nullptr && !frame->file.empty()) {
-    properties = fmt::format("file={},line={},", EscapeProperty(root.NameOf(frame->file)), frame->line);
-    if (frame->column != 0) properties += fmt::format("col={},", frame->column);
+std::string RenderGithub(const MisuseReport& report, const SourceRoot& root) {
+  std::string message = report.thread.empty() ? Headline(report) : fmt::format("by thread {}", report.thread);
+  for (const MisuseNote& note : NotesOf(report)) {
+    message += fmt::format("\n{}: {}", PlaceOf(note.stack, root), note.text);
   }
+  return fmt::format("::warning {}title={}::{}\n", PlaceProperties(PlaceOfMisuse(report), root),
+                     EscapeProperty(Headline(report)), EscapeMessage(message));
+}
+
+std::string RenderGithub(const RaceReport& report, const SourceRoot& root) {
+  const std::string properties = PlaceProperties(report.access.stack, root);
   std::string message = SiteText(report.access);
   for (const AccessSite& earlier : report.earlier) {
     message += fmt::format("\nearlier {} at {}", SiteText(earlier), PlaceOf(earlier.stack, root));

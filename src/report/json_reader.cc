@@ -55,19 +55,31 @@ class Reader {
         Need(*trace, "event", report.event);
       }
     }
-    if (const Json* process = Find(json, "process")) {
-      const Step step(*this, "process");
-      if (Expect(process->is_object(), "an object")) {
-        Need(*process, "pid", report.pid);
-        Need(*process, "command", report.command);
-      }
-    }
+    ReadProcess(json, report);
     May(json, "block", report.block);
     May(json, "notes", report.notes);
     May(json, "fingerprint", report.fingerprint);
     May(json, "judgement", report.judgement);
     May(json, "repeated", report.repeated);
     May(json, "confirmed_by", report.confirmed_by);
+  }
+
+  void Read(const Json& json, MisuseReport& report) {
+    if (!Expect(json.is_object(), "an object")) return;
+    Need(json, "title", report.title);
+    Need(json, "category", report.category);
+    Need(json, "thread", report.thread);
+    Need(json, "stack", report.where);
+    May(json, "mutex", report.mutex);
+    May(json, "address", report.addr);
+    May(json, "taken_at", report.taken_at);
+    May(json, "made_at", report.made_at);
+    May(json, "on_stack_of", report.on_stack_of);
+    May(json, "signal", report.number);
+    May(json, "more", report.number);
+    May(json, "cycle", report.cycle);
+    May(json, "threads", report.threads);
+    ReadProcess(json, report);
   }
 
  private:
@@ -188,12 +200,31 @@ class Reader {
     May(json, "inlined", frame.inlined);
   }
 
+  template <class Report>
+  void ReadProcess(const Json& json, Report& report) {
+    const Json* process = Find(json, "process");
+    if (process == nullptr) return;
+    const Step step(*this, "process");
+    if (!Expect(process->is_object(), "an object")) return;
+    Need(*process, "pid", report.pid);
+    Need(*process, "command", report.command);
+  }
+
+  void Read(const Json& json, WaiterInfo& waiter) {
+    if (!Expect(json.is_object(), "an object")) return;
+    Need(json, "thread", waiter.thread);
+    Need(json, "held", waiter.held);
+    Need(json, "wanted", waiter.wanted);
+  }
+
   void Read(const Json& json, HeldLockInfo& lock) {
     if (!Expect(json.is_object(), "an object")) return;
     static constexpr Word<LockMode> kModes[] = {{"exclusive", LockMode::kExclusive}, {"shared", LockMode::kShared}};
     Need(json, "name", lock.name);
     lock.mode = ReadWord(json, "mode", kModes);
     Need(json, "taken_at", lock.taken_at);
+    May(json, "address", lock.addr);
+    May(json, "made_at", lock.made_at);
   }
 
   void Read(const Json& json, AccessSite& site) {
@@ -296,6 +327,14 @@ bool IsNestedTooDeeply(std::string_view text, int most) {
 std::variant<RaceReport, std::string> FromJson(const Json& json) {
   Reader reader;
   RaceReport report;
+  reader.Read(json, report);
+  if (!reader.error().empty()) return reader.error();
+  return report;
+}
+
+std::variant<MisuseReport, std::string> MisuseFromJson(const Json& json) {
+  Reader reader;
+  MisuseReport report;
   reader.Read(json, report);
   if (!reader.error().empty()) return reader.error();
   return report;

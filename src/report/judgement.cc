@@ -46,6 +46,8 @@ void WeighClaim(const RaceReport& report, Scale& scale) {
   switch (report.claim) {
     case Claim::kUnordered:
       return scale.Add(kSmall, "the detector is precise: nothing in this run orders the accesses");
+    case Claim::kSimultaneous:
+      return scale.Add(kSmall, "the accesses were caught at the same time");
     case Claim::kUnorderedButByLocks:
       return scale.Add(-kSmall, "only locks may have ordered the accesses in this run");
     case Claim::kUnprotected:
@@ -118,6 +120,17 @@ void JudgeSpecial(RaceReport& report, std::string_view reason) {
   judgement.rank = Judgement::Rank::kLow;
   judgement.pattern = special->name;
   judgement.suggestion = special->suggestion;
+  judgement.reasons.insert(judgement.reasons.begin(), std::string(reason));
+}
+
+void JudgeByInstructions(RaceReport& report, std::string_view pattern, std::string_view reason) {
+  Judgement& judgement = report.judgement ? *report.judgement : report.judgement.emplace();
+  const Pattern* seen = PatternByName(judgement.pattern);
+  const Pattern* found = PatternByName(pattern);
+  if (found == nullptr || (seen != nullptr && seen->harm == Harm::kHarmful)) return;
+  judgement.rank = Judgement::Rank::kLow;
+  judgement.pattern = found->name;
+  judgement.suggestion = found->suggestion;
   judgement.reasons.insert(judgement.reasons.begin(), std::string(reason));
 }
 

@@ -14,4 +14,7 @@ Judgement Judge(const RaceReport& report, SourceText& source);
 // The user says that races on this variable are expected: `reason` comes first, and the rank is low.
 void JudgeSpecial(RaceReport& report, std::string_view reason);
 
+// The instructions of its accesses look like this pattern, by name: it comes before what the source says, unless that knows the race for harmful.
+void JudgeByInstructions(RaceReport& report, std::string_view pattern, std::string_view reason);
+
 }  // namespace redflag

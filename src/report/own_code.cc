@@ -6,14 +6,17 @@
 namespace redflag {
 namespace {
 
-constexpr std::array<std::string_view, 6> kSystemFolders = {"/usr/include/", "/usr/local/include/", "/usr/lib/",
-                                                            "/include/c++/", "/lib/gcc/",           "/lib/llvm-"};
+constexpr std::array<std::string_view, 7> kSystemFolders = {"/usr/include/",     "/usr/local/include/", "/usr/lib/",
+                                                            "/include/c++/",     "/lib/gcc/",           "/lib/llvm-",
+                                                            "/redflag/tolerate/"};
 constexpr std::array<std::string_view, 4> kSystemModuleFolders = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
-constexpr std::array<std::string_view, 11> kSystemModules = {"libc.so",    "libc-",         "libstdc++",   "libc++",
-                                                             "libpthread", "ld-linux",      "libgcc_s.so", "libm.so.",
-                                                             "libtsan.so", "libredflag_rt", "[vdso"};
-constexpr std::array<std::string_view, 7> kSystemNames = {
-    "std::", "__gnu_cxx::", "__cxxabiv1::", "operator new", "operator delete", "__libc_", "_start"};
+constexpr std::array<std::string_view, 12> kSystemModules = {
+    "libc.so",     "libc-",    "libstdc++",  "libc++",        "libpthread",          "ld-linux",
+    "libgcc_s.so", "libm.so.", "libtsan.so", "libredflag_rt", "libredflag_tolerate", "[vdso"};
+constexpr std::array<std::string_view, 9> kSystemNames = {
+    "std::",        "__gnu_cxx::",         "__cxxabiv1::",
+    "operator new", "operator delete",     "__libc_",
+    "_start",       "redflag::tolerate::", "redflag::basic_tolerant_mutex"};
 
 bool IsWordLetter(char letter) {
   return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') || (letter >= '0' && letter <= '9') ||

@@ -121,6 +121,15 @@ std::string ExplainRace(const RaceReport& report) {
           second, locks);
     case Claim::kUnprotected:
       return fmt::format("no lock protects both {} and {}, whatever else orders them; {}", first, second, locks);
+    case Claim::kSimultaneous:
+      if (report.access.thread == kUnknownWriter) {
+        return fmt::format(
+            "{} was stopped right before its {} when the bytes changed, and no thread was seen to do it: the kernel, "
+            "another process, or a thread that blocks signals",
+            earlier.thread, Describe(earlier));
+      }
+      return fmt::format("caught in the act: {} was stopped right before its {} when {} came to the same bytes",
+                         earlier.thread, Describe(earlier), second);
   }
   return fmt::format("nothing in this run orders {} before {}; {}", first, second, locks);
 }

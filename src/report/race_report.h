@@ -114,6 +114,9 @@ struct RaceReport {
   std::vector<std::string> confirmed_by{};  // other detectors, and warnings of other tools
 };
 
+// The thread of an access that nobody is known for: only the value told of it.
+inline constexpr std::string_view kUnknownWriter = "an unknown writer";
+
 // Do they hold a lock that cannot be held by both at the same time?
 bool HoldsExcluding(const AccessSite& a, const AccessSite& b);
 

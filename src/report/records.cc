@@ -143,6 +143,7 @@ void Records::AddJson(const Json& json, const std::string& where) {
   const std::string kind = KindOf(json);
   if (kind == "summary") return AddSummary(json);
   if (kind.empty()) return Complain(where, "neither a report nor a document of `redflag analyze --json`");
+  if (kind == "misuse") return AddMisuse(json, where);
   if (kind != "data-race") return;  // of a later version
   auto read = FromJson(json);
   if (const auto* error = std::get_if<std::string>(&read)) return Complain(where, *error);
@@ -181,6 +182,22 @@ void Records::AddSummary(const Json& summary) {
   }
 }
 
+// The same in the same places, whoever did it and in which process, is one.
+void Records::AddMisuse(const Json& json, const std::string& where) {
+  auto read = MisuseFromJson(json);
+  if (const auto* error = std::get_if<std::string>(&read)) return Complain(where, *error);
+  auto& report = std::get<MisuseReport>(read);
+  std::string key = report.title;
+  const auto add = [&](const std::vector<Frame>& stack) {
+    for (const Frame& frame : stack)
+      key += fmt::format("\n{} {}:{} {}", frame.function, frame.file, frame.line, frame.module);
+    key += '\n';
+  };
+  add(PlaceOfMisuse(report));
+  for (const MisuseNote& note : NotesOf(report)) add(note.stack);
+  if (misuse_keys_.insert(std::move(key)).second) misuses_.push_back(std::move(report));
+}
+
 void Records::Complain(const std::string& where, const std::string& what) {
   if (++left_out_ <= kMaxComplaints) complaints_.push_back(fmt::format("{}: {}", where, what));
 }
@@ -213,6 +230,11 @@ void Records::Merge(RaceReport& known, RaceReport report) {
 
 void Records::Confirm(const StaticWarnings& warnings) {
   for (RaceReport& report : reports_) warnings.Confirm(report);
+}
+
+std::vector<MisuseReport> Records::TakeMisuses() {
+  misuse_keys_.clear();
+  return std::exchange(misuses_, {});
 }
 
 std::vector<RaceReport> Records::TakeRanked() {

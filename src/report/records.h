@@ -6,9 +6,11 @@
 #include <istream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "report/misuse_report.h"
 #include "report/race_report.h"
 #include "report/static_warnings.h"
 
@@ -25,6 +27,9 @@ class Records {
   // Says of each race whether these warn of it too.
   void Confirm(const StaticWarnings& warnings);
 
+  // What is wrong besides races, each place once, in the order of reading.
+  std::vector<MisuseReport> TakeMisuses();
+
   // What was read: one report for each race, and all that have no fingerprint; the highest rank first, of one rank those that somebody else
   // confirms, then in the order of reading.
   std::vector<RaceReport> TakeRanked();
@@ -37,10 +42,13 @@ class Records {
   void AddJson(const nlohmann::json& json, const std::string& where);
   void AddDocument(const nlohmann::json& results, const std::string& where);
   void AddSummary(const nlohmann::json& summary);
+  void AddMisuse(const nlohmann::json& json, const std::string& where);
   static void Merge(RaceReport& known, RaceReport report);
   void Complain(const std::string& where, const std::string& what);
 
   std::vector<RaceReport> reports_;
+  std::vector<MisuseReport> misuses_;
+  std::set<std::string, std::less<>> misuse_keys_;
   std::map<std::string, size_t, std::less<>> by_key_;
   std::map<std::string, size_t, std::less<>> by_fingerprint_;  // the first that has it
   std::vector<std::string> complaints_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,27 @@ constexpr const char* kHelp =
     "two accesses into an order. Which of them comes first is up to chance, and the behaviour of the program is "
     "undefined. Protect both "
     "with one lock, make the variable atomic, or order the threads (join, condition variable, barrier).";
+
+// What is told besides races, by the category of the report; each is a rule behind that of races.
+struct MisuseRule {
+  const char* category;
+  const char* id;
+  const char* name;
+  const char* description;
+};
+constexpr MisuseRule kMisuseRules[] = {
+    {"deadlock", "lock-order-inversion", "LockOrderInversion",
+     "Threads take locks in orders in which they may wait for one another for ever."},
+    {"mutex", "mutex-misuse", "MutexMisuse", "A lock is used as none may be."},
+    {"thread", "thread-leak", "ThreadLeak",
+     "A thread ends in a way that nobody wants: unjoined, or ignoring accesses."},
+    {"signal", "signal-unsafe", "SignalUnsafe", "A signal handler does what none may do."}};
+
+size_t MisuseRuleOf(const MisuseReport& report) {
+  const auto* const found = std::find_if(std::begin(kMisuseRules), std::end(kMisuseRules),
+                                         [&](const MisuseRule& rule) { return report.category == rule.category; });
+  return found == std::end(kMisuseRules) ? 1 : static_cast<size_t>(found - kMisuseRules);
+}
 
 // RFC 3986: all but unreserved characters and the slash.
 std::string EncodePath(std::string_view path) {
@@ -56,6 +78,25 @@ Json Message(std::string_view text) { return {{"text", text}}; }
 class SarifRenderer {
  public:
   explicit SarifRenderer(const SourceRoot& root) : root_(root) {}
+
+  Json Result(const MisuseReport& report) const {
+    const size_t rule = MisuseRuleOf(report);
+    Json related = Json::array();
+    std::string message = EscapeBrackets(Headline(report)) + '.';
+    for (const MisuseNote& note : NotesOf(report)) {
+      message += fmt::format("\n[{}]({})", EscapeBrackets(note.text), related.size());
+      related.push_back(Related(related.size(), note.stack, note.text));
+    }
+    Json result = {{"ruleId", kMisuseRules[rule].id},
+                   {"ruleIndex", rule + 1},
+                   {"level", "warning"},
+                   {"message", Message(message)},
+                   {"locations", Json::array({LocationOf(PlaceOfMisuse(report))})}};
+    if (!related.empty()) result["relatedLocations"] = std::move(related);
+    if (!report.where.empty()) result["stacks"] = Json::array({Stack(report.where, Headline(report))});
+    result["properties"] = {{"thread", report.thread}, {"command", report.command}};
+    return result;
+  }
 
   Json Result(const RaceReport& report) const {
     Json related = Json::array();
@@ -234,7 +275,8 @@ class SarifRenderer {
 }  // namespace
 
 // Results are many and large: each is written as soon as it is made, into the place that the rest of the file has for them.
-std::string RenderSarif(const std::vector<RaceReport>& reports, const SourceRoot& root, const std::string& version) {
+std::string RenderSarif(const std::vector<RaceReport>& reports, const std::vector<MisuseReport>& misuses,
+                        const SourceRoot& root, const std::string& version) {
   const Json rule = {{"id", kRule},
                      {"name", "DataRace"},
                      {"shortDescription", Message("Data race")},
@@ -242,8 +284,16 @@ std::string RenderSarif(const std::vector<RaceReport>& reports, const SourceRoot
                      {"help", Message(kHelp)},
                      {"defaultConfiguration", {{"level", "warning"}}},
                      {"properties", {{"tags", {"concurrency", "correctness"}}}}};
-  const Json driver = {
-      {"name", "Redflag"}, {"version", version}, {"semanticVersion", version}, {"rules", Json::array({rule})}};
+  Json rules = Json::array({rule});
+  for (const MisuseRule& other : kMisuseRules) {
+    rules.push_back({{"id", other.id},
+                     {"name", other.name},
+                     {"shortDescription", Message(other.description)},
+                     {"fullDescription", Message(other.description)},
+                     {"defaultConfiguration", {{"level", "warning"}}},
+                     {"properties", {{"tags", {"concurrency", "correctness"}}}}});
+  }
+  const Json driver = {{"name", "Redflag"}, {"version", version}, {"semanticVersion", version}, {"rules", rules}};
   const Json base = root.folder().empty() ? Json{{"description", Message("The folder of the sources")}}
                                           : Json{{"uri", "file://" + EncodePath(root.folder())}};
   const Json run = {{"tool", {{"driver", driver}}}, {"originalUriBaseIds", {{kRootName, base}}}};
@@ -255,6 +305,10 @@ std::string RenderSarif(const std::vector<RaceReport>& reports, const SourceRoot
   const char* before = "\n";
   for (const RaceReport& report : reports) {
     text += before + renderer.Result(report).dump(-1, ' ', false, Json::error_handler_t::replace);
+    before = ",\n";
+  }
+  for (const MisuseReport& misuse : misuses) {
+    text += before + renderer.Result(misuse).dump(-1, ' ', false, Json::error_handler_t::replace);
     before = ",\n";
   }
   return text + "\n]}]}\n";

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "report/frames.h"
+#include "report/misuse_report.h"
 #include "report/race_report.h"
 
 namespace redflag {
 
 // The whole file, a line for each result. `version`: of this tool.
-std::string RenderSarif(const std::vector<RaceReport>& reports, const SourceRoot& root, const std::string& version);
+std::string RenderSarif(const std::vector<RaceReport>& reports, const std::vector<MisuseReport>& misuses,
+                        const SourceRoot& root, const std::string& version);
 
 }  // namespace redflag

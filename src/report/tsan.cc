@@ -15,6 +15,7 @@ namespace redflag {
 namespace {
 
 constexpr uint64_t kFreedBytes = 8;  // what it says of every free
+constexpr std::string_view kEndsIgnoring = "thread finished with ignores enabled";
 constexpr std::string_view kRule = "==================\n";
 
 std::string Place(const Frame& frame) {
@@ -64,16 +65,66 @@ class TsanRenderer {
   std::string RenderMisuse(std::string_view title) {
     title_ = title;
     text_ = kRule;
+    if (title == kEndsIgnoring) return RenderIgnoring();
     Line("WARNING: ThreadSanitizer: {} (pid={})", Kind(), report_.pid);
+    if (!report_.earlier.empty()) return RenderCircle();
+    if (report_.size != 0 && !report_.access.stack.empty()) Line("  Signal {} handler invoked at:", report_.size);
     if (!report_.access.stack.empty()) Stack(report_.access.stack);
     for (const HeldLockInfo& lock : report_.access.locks) {
       if (lock.taken_at.empty()) continue;
       Line("  and:");
       Stack(lock.taken_at);
     }
-    if (report_.block) {
+    if (report_.block && !report_.block->thread.empty()) Location(*report_.block);
+    if (report_.block && !report_.access.locks.empty()) {
       Line("  Mutex M0 ({}) created at:", Pointer(report_.addr));
       Stack(report_.block->allocated_at);
+    }
+    for (const ThreadInfo& thread : report_.threads) Thread(thread);
+    if (report_.size != 0 && report_.access.stack.empty()) {
+      Line("  And {} more similar thread leaks.\n", report_.size);
+    }
+    Summary();
+    text_ += kRule;
+    return std::move(text_);
+  }
+
+ private:
+  // Of a thread that ends while it ignores accesses: where it began to, once or twice.
+  std::string RenderIgnoring() {
+    const bool has_creation = !report_.threads.empty() && !report_.threads.front().created_at.empty();
+    std::string who = ThreadOf(report_.access.thread);
+    if (has_creation && who == "thread " + report_.access.thread) who += ' ';  // where its name would be
+    Line("ThreadSanitizer: {} finished with ignores enabled{}", who, has_creation ? ", created at:" : "");
+    if (has_creation) Stack(report_.threads.front().created_at);
+    Line("  One of the following ignores was not ended (in order of probability)");
+    Line("  Ignore was enabled at:");
+    Stack(report_.access.stack);
+    if (report_.block && !report_.block->declared_at.empty()) {
+      Line("  Ignore was enabled at:");
+      Stack(report_.block->declared_at);
+    }
+    text_ += kRule;
+    return std::move(text_);
+  }
+
+  // The threads of a deadlock, each a site with what it holds and what it wants; they are numbered in this order.
+  std::string RenderCircle() {
+    const std::vector<AccessSite>& sites = report_.earlier;
+    std::string cycle;
+    for (size_t i = 0; i < sites.size(); ++i) cycle += fmt::format("M{} ({}) => ", i, Pointer(sites[i].locks[0].addr));
+    Line("  Cycle in lock order graph: {}M0\n", cycle);
+    for (size_t i = 0; i < sites.size(); ++i) {
+      const HeldLockInfo& held = sites[i].locks[0];
+      Line("  Mutex M{} acquired here while holding mutex M{} in {}:", (i + 1) % sites.size(), i,
+           ThreadOf(sites[i].thread));
+      Stack(sites[i].stack);
+      if (!held.taken_at.empty()) {
+        Line("  Mutex M{} previously acquired by the same thread here:", i);
+        Stack(held.taken_at);
+      } else if (i == 0) {
+        Line("    Hint: use TSAN_OPTIONS=second_deadlock_stack=1 to get more informative warning message\n");
+      }
     }
     for (const ThreadInfo& thread : report_.threads) Thread(thread);
     Summary();
@@ -81,7 +132,6 @@ class TsanRenderer {
     return std::move(text_);
   }
 
- private:
   template <class... Args>
   void Line(fmt::format_string<Args...> format, Args&&... args) {
     fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);

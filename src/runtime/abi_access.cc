@@ -8,7 +8,9 @@
 #include "clocks/packed_record.h"
 #include "runtime/abi.h"
 #include "runtime/emit.h"
+#include "runtime/plain_code.h"
 #include "runtime/runtime.h"
+#include "runtime/transactions.h"
 
 namespace redflag::rt {
 namespace {
@@ -225,23 +227,54 @@ template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
 inline void Slow(const void* p, uint64_t bytes, AccessKind kind, uint64_t place) {
   Thread* thread = Runtime::Enter();
   if (thread == nullptr) return;
+  if (in_transaction) [[unlikely]]
+    Runtime::Get().TransactionAccess(*thread, reinterpret_cast<uint64_t>(p), bytes, kind, place);
   Runtime::Get().AccessRange(*thread, reinterpret_cast<uint64_t>(p), bytes, kind, place);
   Runtime::Leave(thread);
 }
 
+// The same while accesses may be refused: whoever made the call that returns to `frame`'s return address will not get to the access then.
+[[gnu::cold, gnu::noinline]] void CarefulAccess(const void* p, uint64_t bytes, AccessKind kind, void* frame,
+                                                uint64_t place) {
+  Thread* thread = Runtime::Enter();
+  if (thread == nullptr) return;
+  Refusal& refusal = thread->refusal;
+  refusal.can_refuse = true;
+  refusal.announced = {.addr = reinterpret_cast<uint64_t>(p), .bytes = bytes, .place = place, .kind = kind};
+  Runtime::Get().AccessRange(*thread, refusal.announced.addr, bytes, kind, place);
+  refusal.can_refuse = false;
+  if (in_transaction) Runtime::Get().TransactionAccess(*thread, refusal.announced.addr, bytes, kind, place);
+  Runtime::Leave(thread);
+  if (refusal.pending != 0) Divert(static_cast<uint64_t*>(frame) + 1);
+}
+
 template <int kSize, AccessKind kKind>
 [[gnu::noinline]] void SlowAccess(void* p) {
+  if (Policies::are_on()) [[unlikely]] {
+    CarefulAccess(p, kSize, kKind, __builtin_frame_address(0), REDFLAG_CALLER);
+    asm volatile("");  // no jump: this frame has the return address
+    return;
+  }
   Slow(p, kSize, kKind, REDFLAG_CALLER);
 }
 
 // The same of an address that is a multiple of the size.
 template <int kSize, AccessKind kKind>
 [[gnu::noinline]] void AlignedAccess(void* p) {
+  if (Policies::are_on()) [[unlikely]] {
+    CarefulAccess(p, kSize, kKind, __builtin_frame_address(0), REDFLAG_CALLER);
+    asm volatile("");  // no jump: this frame has the return address
+    return;
+  }
   Thread* thread = Runtime::Enter();
   if (thread == nullptr) return;
   const auto addr = reinterpret_cast<uint64_t>(p);
   const auto bytes = ByteMask(((1u << kSize) - 1) << (addr & 7));
-  if (!thread->Ignores(kKind)) Runtime::Get().AccessGranule(*thread, addr, bytes, kKind, REDFLAG_CALLER, kSize);
+  if (!thread->Ignores(kKind)) {
+    Runtime::Get().AccessGranule(*thread, addr, bytes, kKind, REDFLAG_CALLER, kSize);
+  } else if (in_transaction) {
+    Runtime::Get().TransactionAccess(*thread, addr, kSize, kKind, REDFLAG_CALLER);
+  }
   Runtime::Leave(thread);
 }
 
@@ -330,6 +363,7 @@ REDFLAG_ABI void __tsan_init() {
   NoteInstrumented();
   Thread* t = Runtime::Enter();
   if (t == nullptr) return;
+  PlainCode::NoteInstrumented(REDFLAG_CALLER);
   MarkedCode::Load(Runtime::Get().flags(), REDFLAG_CALLER);
   Runtime::Get().Record(*t);
   Runtime::Leave(t);

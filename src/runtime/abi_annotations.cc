@@ -12,6 +12,16 @@
 namespace redflag::rt {
 namespace {
 
+// For the report of a thread that forgets to end it: the first place since nothing was ignored, and the second.
+void NoteIgnoring(uint64_t place) {
+  Thread* t = Runtime::Enter();
+  if (t == nullptr) return;
+  const uint32_t begun = uint32_t{t->mode.ignore_reads} + t->mode.ignore_writes;
+  if (begun < 2) t->ignores_at[begun] = t->CallsAt(Runtime::Get().contexts(), place);
+  if (begun == 0) t->ignores_at[1] = kNoContext;
+  Runtime::Leave(t);
+}
+
 LockMode ModeOf(long is_write) { return is_write != 0 ? LockMode::kExclusive : LockMode::kShared; }
 
 // What happened to this memory is ordered before all that will: nothing of it is remembered.
@@ -157,6 +167,7 @@ REDFLAG_ANNOTATION(RWLockDestroy, const void* lock) {
   if (ends) hooks::LockDestroyedByItself(REDFLAG_CALLER, lock);
 }
 REDFLAG_ANNOTATION(RWLockAcquired, const void* lock, long is_write) {
+  hooks::Wanting(REDFLAG_CALLER, lock, ModeOf(is_write));
   hooks::LockedByItself(REDFLAG_CALLER, lock, ModeOf(is_write), 1, false);
 }
 REDFLAG_ANNOTATION(RWLockReleased, const void* lock, long is_write) {
@@ -214,7 +225,9 @@ REDFLAG_ANNOTATION(NewMemory, const void* memory, unsigned long bytes) { BeginAn
 // A jump out of a signal handler may have come in between: then there is nothing to end.
 #define REDFLAG_IGNORE(what, counter)                                              \
   REDFLAG_ANNOTATION(Ignore##what##Begin) {                                        \
-    if (Runtime::IsActive()) ++local.thread->counter;                              \
+    if (!Runtime::IsActive()) return;                                              \
+    NoteIgnoring(REDFLAG_CALLER);                                                  \
+    ++local.thread->counter;                                                       \
   }                                                                                \
   REDFLAG_ANNOTATION(Ignore##what##End) {                                          \
     if (Runtime::IsActive() && local.thread->counter > 0) --local.thread->counter; \

@@ -6,6 +6,7 @@
 
 #include "events/wire.h"
 #include "runtime/abi.h"
+#include "runtime/emit.h"
 #include "runtime/external_tags.h"
 #include "runtime/report_view.h"
 #include "runtime/runtime.h"
@@ -24,6 +25,9 @@ struct ReportView {
   };
 
   Runtime& runtime;
+  const char* description = "data-race";
+  uint32_t stack_count = 0;
+  ContextId stacks[kMaxAccesses] = {};
   uint32_t access_count = 0;
   Access accesses[kMaxAccesses] = {};
   uint32_t thread_count = 0;
@@ -34,6 +38,9 @@ struct ReportView {
   bool has_block = false;
   BlockInfo block = {};
 
+  void AddStack(ContextId stack) {
+    if (stack_count < kMaxAccesses && stack != kNoContext) stacks[stack_count++] = stack;
+  }
   void AddThread(Tid tid) {
     for (uint32_t i = 0; i < thread_count; ++i) {
       if (threads[i] == tid) return;
@@ -93,8 +100,69 @@ void TellProgram(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
       view.AddLocks(entry.locks, entry.count < LockLog::kMaxLocks ? entry.count : LockLog::kMaxLocks);
     }
   }
+  for (uint32_t i = 0; i < view.access_count; ++i) view.AddStack(view.accesses[i].record->context);
   view.address = Raw(record.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(record.bytes) | 0x100));
   view.has_block = runtime.FindBlock(view.address, view.block);
+  current = &view;
+  __tsan_on_report(&view);
+  current = nullptr;
+}
+
+namespace {
+
+// As ThreadSanitizer calls them.
+const char* DescriptionOf(wire::Flaw flaw) {
+  switch (flaw) {
+    case wire::Flaw::kUnlockNotHeld:
+      return "mutex-bad-unlock";
+    case wire::Flaw::kDestroyHeld:
+      return "mutex-destroy-locked";
+    case wire::Flaw::kDoubleLock:
+      return "mutex-double-lock";
+    case wire::Flaw::kInvalidLock:
+      return "mutex-invalid-access";
+    case wire::Flaw::kReadLockOfWritten:
+      return "mutex-bad-read-lock";
+    case wire::Flaw::kReadUnlockOfWritten:
+      return "mutex-bad-read-unlock";
+    case wire::Flaw::kHeldInWrongContext:
+      return "mutex-held-in-wrong-context";
+    case wire::Flaw::kThreadLeak:
+      return "thread-leak";
+    case wire::Flaw::kSpoiltErrno:
+      return "errno-in-signal-handler";
+    case wire::Flaw::kLockOrder:
+      return "lock-order-inversion";
+    case wire::Flaw::kUnsafeInHandler:
+      return "signal-unsafe-call";
+    case wire::Flaw::kEndsIgnoring:
+      return "thread-ends-ignoring";
+  }
+  return "";
+}
+
+}  // namespace
+
+void TellProgram(Runtime& runtime, const Misuse& misuse) {
+  if (__tsan_on_report == nullptr) return;
+  ReportView view{.runtime = runtime};
+  view.description = DescriptionOf(misuse.flaw);
+  const auto add_lock = [&](uint64_t address, ContextId made_at) {
+    const HeldAt lock{.address = address, .context = made_at, .chain = kNoContext, .mode = {}, .depth = 1};
+    view.AddLocks(&lock, 1);
+  };
+  view.AddThread(misuse.thread);
+  if (misuse.cycle == nullptr) {
+    view.AddStack(misuse.where);
+    view.AddStack(misuse.taken_at);
+    if (misuse.lock != 0) add_lock(misuse.lock, misuse.made_at);
+  } else {
+    for (const Waiter& waiter : *misuse.cycle) {
+      view.AddStack(waiter.wanted.taken_at);
+      view.AddThread(waiter.when.thread);
+      add_lock(waiter.held.address, runtime.WhereMade(waiter.held.address));
+    }
+  }
   current = &view;
   __tsan_on_report(&view);
   current = nullptr;
@@ -112,11 +180,11 @@ REDFLAG_ABI int __tsan_get_report_data(void* report, const char** description, i
                                        int* unique_tid_count, void** sleep_trace, unsigned long trace_size) {
   const ReportView* view = ViewOf(report);
   if (view == nullptr) return 0;
-  Put(description, "data-race");
+  Put(description, view->description);
   Put(count, 0);
-  Put(stack_count, view->access_count);
+  Put(stack_count, view->stack_count);
   Put(mop_count, view->access_count);
-  Put(loc_count, 1);
+  Put(loc_count, view->access_count != 0 ? 1 : 0);
   Put(mutex_count, view->lock_count);
   Put(thread_count, view->thread_count);
   Put(unique_tid_count, view->thread_count);
@@ -126,7 +194,7 @@ REDFLAG_ABI int __tsan_get_report_data(void* report, const char** description, i
 
 REDFLAG_ABI int __tsan_get_report_tag(void* report, unsigned long* tag) {
   const ReportView* view = ViewOf(report);
-  if (view == nullptr) return 0;
+  if (view == nullptr || view->access_count == 0) return 0;
   const uint64_t place = PlaceOf(*view, view->accesses[0]);
   Put(tag, reinterpret_cast<uint64_t>(HandleOf(TagOfPlace(place))));
   return 1;
@@ -134,8 +202,8 @@ REDFLAG_ABI int __tsan_get_report_tag(void* report, unsigned long* tag) {
 
 REDFLAG_ABI int __tsan_get_report_stack(void* report, unsigned long index, void** trace, unsigned long trace_size) {
   const ReportView* view = ViewOf(report);
-  if (view == nullptr || index >= view->access_count) return 0;
-  FillStack(view->runtime, view->accesses[index].record->context, trace, trace_size);
+  if (view == nullptr || index >= view->stack_count) return 0;
+  FillStack(view->runtime, view->stacks[index], trace, trace_size);
   return 1;
 }
 
@@ -157,7 +225,7 @@ REDFLAG_ABI int __tsan_get_report_loc(void* report, unsigned long index, const c
                                       unsigned long* size, int* tid, int* fd, int* suppressable, void** trace,
                                       unsigned long trace_size) {
   const ReportView* view = ViewOf(report);
-  if (view == nullptr || index != 0) return 0;
+  if (view == nullptr || index != 0 || view->access_count == 0) return 0;
   Put(type, view->has_block ? "heap" : "global");
   if (addr != nullptr) *addr = reinterpret_cast<void*>(view->address);
   if (start != nullptr) *start = reinterpret_cast<void*>(view->has_block ? view->block.begin : view->address);
@@ -176,7 +244,7 @@ REDFLAG_ABI int __tsan_get_report_loc(void* report, unsigned long index, const c
 
 REDFLAG_ABI int __tsan_get_report_loc_object_type(void* report, unsigned long index, const char** object_type) {
   const ReportView* view = ViewOf(report);
-  if (view == nullptr || index != 0) return 0;
+  if (view == nullptr || index != 0 || view->access_count == 0) return 0;
   const uint64_t place = PlaceOf(*view, view->accesses[0]);
   const char* type = ObjectTypeOf(TagOfPlace(place));
   Put(object_type, type != nullptr ? type : "");

@@ -64,7 +64,10 @@ REDFLAG_ABI void __tsan_mutex_destroy(void* mutex, unsigned flags) {
   if (ends) hooks::LockDestroyedByItself(REDFLAG_CALLER, mutex);
 }
 
-REDFLAG_ABI void __tsan_mutex_pre_lock(void*, unsigned) { Ignore(+1); }
+REDFLAG_ABI void __tsan_mutex_pre_lock(void* mutex, unsigned flags) {
+  if ((flags & kTryLock) == 0) hooks::Wanting(REDFLAG_CALLER, mutex, ModeOf(flags));
+  Ignore(+1);
+}
 
 REDFLAG_ABI void __tsan_mutex_post_lock(void* mutex, unsigned flags, int recursion) {
   Ignore(-1);

@@ -27,6 +27,7 @@
 #include "base/arena.h"
 #include "base/check.h"
 #include "base/mem.h"
+#include "clocks/commit_clocks.h"
 #include "clocks/packed_access.h"
 #include "clocks/thread_slots.h"
 #include "detectors/detector.h"
@@ -43,6 +44,7 @@ class Boxed {
   static constexpr uint32_t kRuleCount = D::kRuleCount;
   static constexpr Claim kClaim = D::kClaim;
   static constexpr const char* kName = D::kName;
+  static constexpr bool kCanRefuse = requires { requires D::kCanRefuse; };
 
   struct Thread : D::Thread {
     Thread(Boxed& boxed, Tid tid) : D::Thread(boxed.detector_, tid) {}
@@ -115,6 +117,12 @@ class Boxed {
   Tag OnRelaxedLoad(Thread& t, Sync& s) { return Follow(t, detector_.OnRelaxedLoad(t, s)); }
   Tag OnRelaxedStore(Thread& t, Sync& s) { return Follow(t, detector_.OnRelaxedStore(t, s)); }
   Tag OnRelaxedMerge(Thread& t, Sync& s) { return Follow(t, detector_.OnRelaxedMerge(t, s)); }
+  Tag OnCommitBegin(Thread& t, const Footprint* footprint, size_t count) {
+    return Follow(t, detector_.OnCommitBegin(t, footprint, count));
+  }
+  Tag OnCommitEnd(Thread& t, const Footprint* footprint, size_t count) {
+    return Follow(t, detector_.OnCommitEnd(t, footprint, count));
+  }
   Tag OnAcquireFence(Thread& t) { return Follow(t, detector_.OnAcquireFence(t)); }
   Tag OnReleaseFence(Thread& t) { return Follow(t, detector_.OnReleaseFence(t)); }
 
@@ -128,7 +136,8 @@ class Boxed {
     whole.object = box->begin;
     whole.object_size = box->bytes;
     const ByteMask raced = detector_.OnAccess(t, box->cell, whole, record);
-    if constexpr (D::kFilter != Filter::kNone) {
+    const bool is_remembered = access.if_racy != IfRacy::kAsked && (access.if_racy == IfRacy::kReported || !Any(raced));
+    if (D::kFilter != Filter::kNone && is_remembered) {
       const PackedAccess mine(t.label, access.kind, access.bytes, kNoContext);
       const PackedAccess last = cell.Label();
       cell.SetLabel(last.SameMoment(mine) ? last.With(last.bytes() | mine.bytes()) : mine);

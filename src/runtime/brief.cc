@@ -38,13 +38,13 @@ void PrintStack(const ContextTree& tree, ContextId context) {
 void PrintBriefly(const ContextTree& tree, const RaceRecord& record, uint64_t addr) {
   const auto print = [&](const char* what, const AccessRecord& access) {
     Line line;
-    line.Add("  ")
-        .Add(what)
-        .Add(IsWrite(access.kind) ? " write" : " read")
-        .Add(" by thread T")
-        .Add(Raw(access.thread))
-        .Add(":\n")
-        .Print();
+    line.Add("  ").Add(what).Add(IsWrite(access.kind) ? " write" : " read").Add(" by thread ");
+    if (access.thread == kNoThread) {
+      line.Add("?");
+    } else {
+      line.Add("T").Add(Raw(access.thread));
+    }
+    line.Add(":\n").Print();
     PrintStack(tree, access.context);
   };
   Line line;

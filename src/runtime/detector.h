@@ -34,6 +34,11 @@ template <class D>
 inline constexpr bool kNeedsLocks = !requires { D::kNeedsNoLocks; };
 inline constexpr bool kAsksForLocks = kNeedsLocks<Detector>;
 
+// Is it sure enough of the races that it finds, and careful enough, that an access may be refused (runtime/refusal.h)?
+template <class D>
+inline constexpr bool kIsSure = requires { requires D::kCanRefuse; };
+inline constexpr bool kRefuses = kIsSure<Detector>;
+
 // Does it leave it to the engine to ignore lines of memory until they are shared (runtime/memory_line.h)?
 template <class D>
 inline constexpr bool kIsForSharedLines = requires { requires D::kEngineKnowsLines; };

@@ -55,7 +55,11 @@ class Emitter {
   void Restart(const Flags& flags, bool at_once);
   void Stop(const Flags& flags);
   bool Flush(const Flags& flags);
-  uint64_t Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack);
+  ToldRace Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const ToleratedRace* tolerated);
+  void MarkSuppressed(uint64_t sequence) {
+    ScopedLock guard(lock_);
+    told_.MarkSuppressed(sequence);
+  }
   void Seen(Runtime& runtime, const Watched& watched);
   void TellMisuse(Runtime& runtime, const Misuse& misuse);
   void NoteSwitchedOff() {
@@ -92,6 +96,7 @@ class Emitter {
   void AddSeen(Runtime& runtime, const Watched::Seen& seen);
   void AddStackAndLocks(Runtime& runtime, wire::AccessHead head, ContextId context, const HeldAt* locks);
   void AddStack(Runtime& runtime, ContextId context);
+  void AddWaiter(Runtime& runtime, const Waiter& waiter);
   bool IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, uint32_t& place);
   void PutRepeats();
   static void TakeApart(const ContextTree& tree, RaceRecord& record);
@@ -113,7 +118,7 @@ class Emitter {
   struct Most {
     uint32_t frames, locks;
   };
-  static constexpr Most kMost[] = {{wire::kMaxFrames, 64}, {128, 16}, {32, 8}};
+  static constexpr Most kMost[] = {{wire::kMaxFrames, 64}, {128, 16}, {32, 8}, {8, 8}, {2, 4}};
   Most most_ = kMost[0];
   LockLog::Entry entry_;  // the locks of an earlier access
   StackCalls calls_;      // next to the bytes, if they are on a stack
@@ -341,6 +346,7 @@ void Emitter::PutThread(Runtime& runtime, Tid tid) {
   if (tid == kNoThread) return;
   if (Raw(tid) < sizeof told_threads_ && told_threads_[Raw(tid)] != 0) return;
   const ThreadInfo& info = runtime.InfoOf(tid);
+  if (info.is_forgotten()) return;
   if (Raw(tid) < sizeof told_threads_) told_threads_[Raw(tid)] = 1;
   PutThread(runtime, info.creator);
   message_.Begin(wire::MessageType::kThread);
@@ -371,12 +377,13 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
   head.flags = flag == PlaceFlag::kVptr ? wire::kVptr : static_cast<uint16_t>(TagOfPlace(place) << wire::kTagShift);
 
   const HeldAt* locks = entry_.locks;
+  const bool is_unknown = access.thread == kNoThread;  // who it was that raced with a tolerant section
   if (is_reporting) {
     locks = reporting.locks.begin();
     head.lock_count = static_cast<uint32_t>(reporting.locks.size());
-  } else if (parts.chain == kNoContext) {
+  } else if (parts.chain == kNoContext && !is_unknown) {
     head.lock_count = 0;
-  } else if (runtime.FindLocks(access, parts.chain, entry_)) {
+  } else if (!is_unknown && runtime.FindLocks(access, parts.chain, entry_)) {
     head.lock_count = entry_.count < LockLog::kMaxLocks ? entry_.count : LockLog::kMaxLocks;
     if (entry_.count > LockLog::kMaxLocks) head.flags |= wire::kLocksUnknown;
   } else {
@@ -389,8 +396,8 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
   }
   wire::Known known;
   wire::Weak weak;
-  if (!is_reporting && runtime.FindKnown(reporting, access, known)) head.flags |= wire::kHasKnown;
-  if (!is_reporting && runtime.FindWeak(reporting, access, weak)) head.flags |= wire::kHasWeak;
+  if (!is_reporting && !is_unknown && runtime.FindKnown(reporting, access, known)) head.flags |= wire::kHasKnown;
+  if (!is_reporting && !is_unknown && runtime.FindWeak(reporting, access, weak)) head.flags |= wire::kHasWeak;
   AddStackAndLocks(runtime, head, access.context, locks);
   if ((head.flags & wire::kHasKnown) != 0) message_.Add(known);
   if ((head.flags & wire::kHasWeak) != 0) message_.Add(weak);
@@ -464,7 +471,7 @@ void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes
                           .bytes = static_cast<uint32_t>(__builtin_popcount(Raw(record.bytes))),
                           .access_count = record.earlier_count + 1,
                           .accesses_found = record.earlier_total + 1,
-                          .has_block = where.is_on_heap || where.is_owned || where.descriptor >= 0 ? 1u : 0u});
+                          .parts = where.is_on_heap || where.is_owned || where.descriptor >= 0 ? wire::kHasBlock : 0});
   if (where.is_on_heap) {
     message_.Add(wire::Block{.begin = where.block.begin,
                              .bytes = where.block.bytes,
@@ -498,36 +505,39 @@ void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes
   }
 }
 
-uint64_t Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack) {
+ToldRace Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const ToleratedRace* tolerated) {
   TakeApart(runtime.contexts(), t.record);
   const RaceRecord& record = t.record;
   uint32_t place;
-  if (!IsNews(runtime, record, false, place)) {
+  const auto repeat = [&] {
     told_.CountRepeat(place);
-    return 0;
-  }
+    return ToldRace{.is_suppressed = told_.IsSuppressed(place)};
+  };
+  if (!IsNews(runtime, record, false, place)) return repeat();
   ScopedLock guard(lock_);
-  if (!IsNews(runtime, record, true, place)) {
-    told_.CountRepeat(place);
-    return 0;
-  }
+  if (!IsNews(runtime, record, true, place)) return repeat();
   StartIfDeferred();
   ReplaceReader(runtime.flags());
   ++sequence_;
   if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
   if (!ring_.has_reader() || ring_.reader_failed()) {
     PrintBriefly(runtime.contexts(), record, addr);
-    return sequence_;
+    return {.sequence = sequence_};
   }
   PutModules();
   PutThread(runtime, record.access.thread);
   for (uint32_t i = 0; i < record.earlier_count; ++i) PutThread(runtime, record.earlier[i].thread);
 
   const Whereabouts where(runtime, record);
-  is_on_stack = where.is_on_stack();
-  has_calls_ = is_on_stack && FindCalls(where.owned, where.first, calls_);
+  has_calls_ = where.is_on_stack() && FindCalls(where.owned, where.first, calls_);
   if (where.is_on_heap) PutThread(runtime, where.block.thread);
   if (where.is_owned) PutThread(runtime, where.owned.thread);
+  if (tolerated != nullptr) {
+    message_.Begin(wire::MessageType::kTolerated);
+    message_.Add(wire::Tolerated{.sequence = sequence_, .local = tolerated->local, .global = tolerated->global});
+    message_.AddText(tolerated->words);
+    Put(message_);
+  }
   for (const Most& most : kMost) {
     most_ = most;
     AddRace(runtime, t, addr, bytes, where);
@@ -535,7 +545,7 @@ uint64_t Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
   }
   most_ = kMost[0];
   Put(message_);
-  return sequence_;
+  return {.sequence = sequence_, .is_on_stack = where.is_on_stack()};
 }
 
 void Emitter::TellMisuse(Runtime& runtime, const Misuse& misuse) {
@@ -545,16 +555,47 @@ void Emitter::TellMisuse(Runtime& runtime, const Misuse& misuse) {
   ++sequence_;
   if (status_ != nullptr) __atomic_fetch_add(&status_->reports, 1, __ATOMIC_RELEASE);
   if (!ring_.has_reader() || ring_.reader_failed())
-    return Complain("Redflag: a lock, a thread or a signal is misused (no helper process says more)");
+    return Complain(
+        "Redflag: a lock, a thread or a signal is misused, or locks are taken in opposite orders (no helper process "
+        "says more)");
   PutModules();
   PutThread(runtime, misuse.thread);
-  message_.Begin(wire::MessageType::kMisuse);
-  message_.Add(wire::Misuse{
-      .sequence = sequence_, .object = misuse.lock, .thread = Raw(misuse.thread), .flaw = misuse.flaw, .reserved = {}});
-  AddStack(runtime, misuse.where);
-  AddStack(runtime, misuse.taken_at);
-  AddStack(runtime, misuse.made_at);
+  const uint64_t waiters = misuse.cycle == nullptr ? 0 : misuse.cycle->size();
+  OwnedMemory owned;
+  const bool is_owned = misuse.lock != 0 && waiters == 0 && FindOwner(runtime, misuse.lock, owned);
+  if (is_owned) PutThread(runtime, owned.thread);
+  for (uint64_t i = 0; i < waiters; ++i) PutThread(runtime, (*misuse.cycle)[i].when.thread);
+  for (const Most& most : kMost) {
+    most_ = most;
+    message_.Begin(wire::MessageType::kMisuse);
+    message_.Add(wire::Misuse{.sequence = sequence_,
+                              .object = misuse.lock,
+                              .thread = Raw(misuse.thread),
+                              .flaw = misuse.flaw,
+                              .place = is_owned ? owned.place : wire::Place::kUnknown,
+                              .waiter_count = static_cast<uint16_t>(waiters),
+                              .place_thread = is_owned ? Raw(owned.thread) : 0,
+                              .number = misuse.number});
+    AddStack(runtime, misuse.where);
+    AddStack(runtime, misuse.taken_at);
+    AddStack(runtime, misuse.made_at);
+    for (uint64_t i = 0; i < waiters; ++i) AddWaiter(runtime, (*misuse.cycle)[i]);
+    if (message_.is_whole()) break;
+  }
+  most_ = kMost[0];
   Put(message_);
+}
+
+void Emitter::AddWaiter(Runtime& runtime, const Waiter& waiter) {
+  message_.Add(wire::Waiter{.held = waiter.held.address,
+                            .wanted = waiter.wanted.address,
+                            .thread = Raw(waiter.when.thread),
+                            .held_shared = waiter.held.mode == LockMode::kShared ? uint8_t{1} : uint8_t{0},
+                            .wanted_shared = waiter.wanted.mode == LockMode::kShared ? uint8_t{1} : uint8_t{0},
+                            .reserved = {}});
+  AddStack(runtime, runtime.flags().second_deadlock_stack ? waiter.held.taken_at : kNoContext);
+  AddStack(runtime, waiter.wanted.taken_at);
+  AddStack(runtime, runtime.WhereMade(waiter.held.address));
 }
 
 void Emitter::Seen(Runtime& runtime, const Watched& watched) {
@@ -578,9 +619,13 @@ void Emitter::Seen(Runtime& runtime, const Watched& watched) {
 void StartEmitting(const Flags& flags) { emitter.Start(flags); }
 void StopEmitting(const Flags& flags) { emitter.Stop(flags); }
 void FlushReports(const Flags& flags) { emitter.Flush(flags); }
-uint64_t EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack) {
-  return emitter.Race(runtime, t, addr, bytes, is_on_stack);
+ToldRace EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
+  return emitter.Race(runtime, t, addr, bytes, nullptr);
 }
+uint64_t EmitTolerated(Runtime& runtime, Thread& t, const ToleratedRace& race) {
+  return emitter.Race(runtime, t, race.address, race.bytes, &race).sequence;
+}
+void MarkSuppressed(uint64_t sequence) { emitter.MarkSuppressed(sequence); }
 void EmitMisuse(Runtime& runtime, const Misuse& misuse) { emitter.TellMisuse(runtime, misuse); }
 void TellWatched(Runtime& runtime, const Watched& watched) { emitter.Seen(runtime, watched); }
 uint64_t DuplicateReports() { return emitter.duplicates(); }

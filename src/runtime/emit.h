@@ -7,8 +7,10 @@
 #include <cstdint>
 
 #include "base/ids.h"
+#include "events/tolerated.h"
 #include "events/wire.h"
 #include "runtime/flags.h"
+#include "runtime/lock_order.h"
 
 namespace redflag::rt {
 
@@ -22,9 +24,19 @@ void StopEmitting(const Flags& flags);
 // The same while the program runs: until all that was told so far has been written.
 void FlushReports(const Flags& flags);
 
-// t.record is the race; [addr, addr + bytes) the access that completed it. The number that it was told under, or 0 if that was before.
-// is_on_stack: the variable is on some thread's.
-uint64_t EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, bool& is_on_stack);
+struct ToldRace {
+  uint64_t sequence = 0;       // the number that it was told under; 0: it was told before
+  bool is_on_stack = false;    // the variable is on some thread's; of news
+  bool is_suppressed = false;  // of what was told before, and looked at then (MarkSuppressed)
+  bool is_news() const { return sequence != 0; }
+};
+// t.record is the race; [addr, addr + bytes) the access that completed it.
+ToldRace EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
+// The user does not want to hear of the race that was told under this number.
+void MarkSuppressed(uint64_t sequence);
+
+// The same of one that a tolerant section found.
+uint64_t EmitTolerated(Runtime& runtime, Thread& t, const ToleratedRace& race);
 
 // Something that is wrong and no race.
 struct Misuse {
@@ -32,6 +44,8 @@ struct Misuse {
   Tid thread{};
   wire::Flaw flaw{};
   ContextId where = kNoContext, taken_at = kNoContext, made_at = kNoContext;
+  const LockOrder::Cycle* cycle = nullptr;  // of kLockOrder
+  uint32_t number = 0;                      // wire::Misuse::number
 };
 void EmitMisuse(Runtime& runtime, const Misuse& misuse);
 

@@ -234,6 +234,8 @@ Flags FlagsFromEnvironment() {
     flags.sync_reports = true;
     flags.watch_ms = 0;
     flags.report_thread_leaks = true;
+    flags.deadlocks_by_order = true;
+    flags.second_deadlock_stack = false;
   }
   // What the program wants unless the user says otherwise. It may name options of other tools, so nobody complains.
   if (__tsan_default_options != nullptr) {

@@ -54,13 +54,25 @@ bool ParseValue(const char* text, size_t length, bool& value) {
 }
 
 bool ParseValue(const char* text, size_t length, OnRace& value) {
-  static constexpr const char* kWords[] = {"report", "stop", "core", "abort", "end"};  // as OnRace
+  static constexpr const char* kWords[] = {"report", "stop",  "core",        "abort",
+                                           "end",    "throw", "stop-thread", "callback"};  // as OnRace
   for (size_t i = 0; i < sizeof kWords / sizeof *kWords; ++i) {
     if (!Equal(text, length, kWords[i])) continue;
     value = OnRace{static_cast<uint8_t>(i)};
     return true;
   }
   return false;
+}
+
+bool ParseValue(const char* text, size_t length, Transactions& value) {
+  if (Equal(text, length, "all")) {
+    value = Transactions::kAll;
+  } else if (Equal(text, length, "common")) {
+    value = Transactions::kCommon;
+  } else {
+    return false;
+  }
+  return true;
 }
 
 bool ParseValue(const char* text, size_t length, Path& value) {

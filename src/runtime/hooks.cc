@@ -3,11 +3,12 @@
 
 #include <sys/auxv.h>
 
-#include "base/hash_map.h"
 #include "intercept/heap.h"
+#include "runtime/code_of_file.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
 #include "runtime/gate.h"
+#include "runtime/plain_code.h"
 #include "runtime/runtime.h"
 
 namespace redflag::hooks {
@@ -43,31 +44,12 @@ class Entered {
   Thread* thread_;
 };
 
-// An allocator that the program brought, if it is not libc's: what it does to its own memory, under its own locks, is no business of the
-// program's, and orders nothing there.
-class ForeignAllocator {
- public:
-  void Find() {
-    begin_ = reinterpret_cast<uint64_t>(heap::AllocatorCode());
-    rt::ForEachMappedFile(
-        [](const rt::MappedFile& file, void* data) {
-          auto& self = *static_cast<ForeignAllocator*>(data);
-          const auto libc = reinterpret_cast<uint64_t>(&getauxval);
-          if (self.begin_ < file.begin || self.begin_ >= file.end) return true;
-          self.bytes_ = libc - file.begin < file.end - file.begin ? 0 : file.end - file.begin;
-          self.begin_ = file.begin;
-          return false;
-        },
-        this);
-  }
-  bool Has(Pc pc) const { return pc - begin_ < bytes_; }
+// An allocator that the program brought: what it does to its own memory, under its own locks, is no business of the program's, and orders
+// nothing there.
+constinit rt::CodeOfFile foreign_allocator;
 
- private:
-  uint64_t begin_ = 0;
-  uint64_t bytes_ = 0;
-};
-
-constinit ForeignAllocator foreign_allocator;
+// The names of libraries that the dynamic linker keeps are shown to whoever walks through them (dl_iterate_phdr), under a lock of its own.
+constinit rt::CodeOfFile dynamic_linker;
 
 uint64_t AddressOf(const void* p) { return reinterpret_cast<uint64_t>(p); }
 
@@ -131,12 +113,47 @@ class Children {
 
 constinit Children children;
 
+// Memory that plain code or the dynamic linker allocates and frees begins and ends its life; that is no write.
+class IfPlain {
+ public:
+  IfPlain(Thread& t, Pc pc) : t_(rt::PlainCode::Has(pc) || dynamic_linker.Has(pc) ? &t : nullptr) {
+    if (t_ != nullptr) ++t_->mode.ignore_writes;
+  }
+  ~IfPlain() {
+    if (t_ != nullptr) --t_->mode.ignore_writes;
+  }
+  IfPlain(const IfPlain&) = delete;
+  IfPlain& operator=(const IfPlain&) = delete;
+
+ private:
+  Thread* t_;
+};
+
 // A lock, a condition variable or a barrier is memory of the program, too: who makes or destroys it writes it, who uses it reads it. Told by
 // their first byte. The other detectors would ask which lock protects the lock.
 void Touch(Thread& t, const void* object, AccessKind kind, Pc pc) {
+  if (rt::PlainCode::Has(pc)) return;
   if constexpr (rt::Detector::kClaim == Claim::kUnordered) {
     Runtime::Get().AccessRange(t, AddressOf(object), 1, kind, pc);
   }
+}
+
+// The heap is used in a signal handler, which may have interrupted somebody who was using it.
+[[gnu::cold, gnu::noinline]] void TellUnsafe(Thread& t, Pc pc) {
+  if (CallDepth() < t.handler_depth) {  // an exception has left it
+    t.handler_depth = 0;
+    return;
+  }
+  if (!Runtime::Get().flags().report_signal_unsafe) return;
+  Runtime::Get().Misused(rt::Misuse{
+      .thread = t.state.tid, .flaw = wire::Flaw::kUnsafeInHandler, .where = t.CallsAt(Runtime::Get().contexts(), pc)});
+}
+
+// A thread ends that ignores accesses: whoever began that has forgotten to end it.
+void TellIgnoring(Thread& t) {
+  if (t.mode.ignore_reads == 0 && t.mode.ignore_writes == 0) return;
+  Runtime::Get().Misused(rt::Misuse{
+      .thread = t.state.tid, .flaw = wire::Flaw::kEndsIgnoring, .where = t.ignores_at[0], .taken_at = t.ignores_at[1]});
 }
 
 }  // namespace
@@ -145,21 +162,43 @@ bool Active() { return Runtime::IsActive(); }
 
 // ---- Memory ----
 
-void Started() { foreign_allocator.Find(); }
+void Started() {
+  foreign_allocator.Find(reinterpret_cast<uint64_t>(heap::AllocatorCode()));
+  rt::ForEachMappedFile(
+      [](const rt::MappedFile& file, void*) {
+        if (file.bias != getauxval(AT_BASE) || file.bias == 0) return true;
+        dynamic_linker.Find(file.begin);
+        return false;
+      },
+      nullptr);
+}
 
 void Read(Pc pc, const void* from, size_t bytes) {
-  if (foreign_allocator.Has(pc)) return;
+  if (foreign_allocator.Has(pc) || rt::PlainCode::Has(pc)) return;
   if (Entered t; t) Runtime::Get().AccessRange(*t, AddressOf(from), bytes, AccessKind::kRead, pc);
 }
 void Write(Pc pc, void* to, size_t bytes) {
-  if (foreign_allocator.Has(pc)) return;
+  if (foreign_allocator.Has(pc) || rt::PlainCode::Has(pc)) return;
   if (Entered t; t) Runtime::Get().AccessRange(*t, AddressOf(to), bytes, AccessKind::kWrite, pc);
 }
 void Allocated(Pc pc, void* block, size_t bytes) {
-  if (Entered t; t) Runtime::Get().Allocated(*t, AddressOf(block), bytes, pc);
+  Entered t;
+  if (!t) return;
+  if ((*t).handler_depth != 0) [[unlikely]]
+    TellUnsafe(*t, pc);
+  const IfPlain plain(*t, pc);
+  Runtime::Get().Allocated(*t, AddressOf(block), bytes, pc);
 }
 void Freeing(Pc pc, void* block, size_t) {
-  if (Entered t; t) Runtime::Get().Freeing(*t, AddressOf(block), pc);
+  Entered t;
+  if (!t) return;
+  if ((*t).handler_depth != 0) [[unlikely]]
+    TellUnsafe(*t, pc);
+  const IfPlain plain(*t, pc);
+  Runtime::Get().Freeing(*t, AddressOf(block), pc);
+}
+void HandedOut(Pc, void* memory, size_t bytes) {
+  if (Entered t; t && memory != nullptr) Runtime::Get().Unmapped(*t, AddressOf(memory), bytes);
 }
 // Whatever was there has no past now. Like an allocation, it is a write: of the first page, which is where pointers to it point.
 void Mapped(Pc pc, void* pages, size_t bytes) {
@@ -167,7 +206,7 @@ void Mapped(Pc pc, void* pages, size_t bytes) {
   Entered t;
   if (!t) return;
   Runtime::Get().Unmapped(*t, AddressOf(pages), bytes);
-  if ((*t).Ignores(AccessKind::kWrite)) return;
+  if ((*t).Ignores(AccessKind::kWrite) || rt::PlainCode::Has(pc)) return;
   Runtime::Get().AccessRange(*t, AddressOf(pages), bytes < kPage ? bytes : kPage, AccessKind::kWrite,
                              pc | static_cast<uint64_t>(PlaceFlag::kAlloc));
 }
@@ -200,6 +239,19 @@ void LockDestroyed(Pc pc, const void* lock) {
   if (!t) return;
   Touch(*t, lock, AccessKind::kWrite, pc);
   Runtime::Get().ForgetSync(*t, AddressOf(lock));
+}
+// Apart, so that whoever holds no other lock pays for nothing.
+[[gnu::noinline]] static bool NoteOrder(Pc pc, const void* lock, LockMode mode) {
+  if (foreign_allocator.Has(pc)) return true;
+  if (Entered t; t.watches_sync()) Runtime::Get().NoteOrder(*t, AddressOf(lock), mode, pc);
+  return true;
+}
+bool Wanting(Pc pc, const void* lock, LockMode mode) {
+  const Thread* thread = rt::local.thread;
+  if (thread == nullptr || thread->mode.inside != 0) [[unlikely]]
+    return Active();
+  if (thread->locks.empty() && !thread->mode.takes_lock) return true;
+  return NoteOrder(pc, lock, mode);
 }
 void Locked(Pc pc, const void* lock, LockMode mode, int depth) {
   if (foreign_allocator.Has(pc)) return;
@@ -306,12 +358,13 @@ void BarrierLeave(Pc, uint64_t phase) {
 // ---- Descriptors ----
 
 void Using(Pc pc, const void* descriptor) {
+  if (rt::PlainCode::Has(pc)) return;
   if (Entered t; t) Runtime::Get().AccessRange(*t, AddressOf(descriptor), kGranule, AccessKind::kRead, pc);
 }
 void Closing(Pc pc, const void* descriptor) {
   Entered t;
   if (!t) return;
-  Runtime::Get().AccessRange(*t, AddressOf(descriptor), kGranule, AccessKind::kWrite, pc);
+  if (!rt::PlainCode::Has(pc)) Runtime::Get().AccessRange(*t, AddressOf(descriptor), kGranule, AccessKind::kWrite, pc);
   Runtime::Get().BeginAnew(*t, AddressOf(descriptor), kGranule);  // its number may be given to another one
 }
 void Renewed(Pc, const void* descriptor) {
@@ -321,7 +374,7 @@ void Made(Pc pc, const void* descriptor) {
   Entered t;
   if (!t) return;
   Runtime::Get().BeginAnew(*t, AddressOf(descriptor), kGranule);
-  Runtime::Get().AccessRange(*t, AddressOf(descriptor), kGranule, AccessKind::kRead, pc);
+  if (!rt::PlainCode::Has(pc)) Runtime::Get().AccessRange(*t, AddressOf(descriptor), kGranule, AccessKind::kRead, pc);
 }
 
 // ---- Threads ----
@@ -382,6 +435,7 @@ void ThreadEnds() {
       if (detached) children.Remove(child);
     }
   }
+  TellIgnoring(*thread);
   Runtime::Get().End(thread);
   if (!detached) return;  // the one who joins needs it
   Runtime::Get().Drop(thread);
@@ -473,24 +527,38 @@ void AfterForkInChild() {
 }
 // Threads that have ended, and that somebody could still join, but nobody did.
 void TellLeaks() {
-  constexpr uint32_t kMost = 64;
+  constexpr uint32_t kMost = 64;  // places where they were created
   Entered t;
   if (!t || !Runtime::Get().flags().report_thread_leaks) return;
-  Tid leaked[kMost];
+  Runtime& runtime = Runtime::Get();
+  struct Leak {
+    Tid first;
+    uint32_t more;
+  };
+  Leak leaks[kMost];
   uint32_t count = 0;
   {
     ScopedLock guard(children.lock());
     children.ForEach([&](const Child& child) {
-      if (child.ended && !child.detached && count < kMost) leaked[count++] = child.thread->state.tid;
+      if (!child.ended || child.detached) return;
+      const Tid tid = child.thread->state.tid;
+      uint32_t i = 0;
+      while (i < count && runtime.InfoOf(leaks[i].first).created_at != runtime.InfoOf(tid).created_at) ++i;
+      if (i < count) {
+        leaks[i] = {.first = tid, .more = leaks[i].more + 1};  // the youngest are visited first
+      } else if (count < kMost) {
+        leaks[count++] = {.first = tid, .more = 0};
+      }
     });
   }
   for (uint32_t i = count; i-- > 0;) {
-    Runtime::Get().Misused(leaked[i], wire::Flaw::kThreadLeak, Runtime::Get().InfoOf(leaked[i]).created_at);
+    runtime.Misused(rt::Misuse{.thread = leaks[i].first, .flaw = wire::Flaw::kThreadLeak, .number = leaks[i].more});
   }
 }
 
 int Exiting(int status) {
   TellLeaks();
+  if (Entered t; t && (*t).state.tid == Tid{0}) TellIgnoring(*t);
   return Runtime::FinishProcess(status);
 }
 
@@ -501,11 +569,15 @@ uint64_t CallDepth() {
   const Thread* thread = rt::local.thread;
   return thread == nullptr ? 0 : static_cast<uint64_t>(rt::local.top - thread->frames()) + thread->lost_frames;
 }
-Ignored HandlerBegins() {
+Ignored HandlerBegins(bool is_fault) {
   Thread* t = rt::local.thread;
   if (t == nullptr) return {};
-  const Ignored interrupted{
-      .all = t->mode.ignore, .reads = t->mode.ignore_reads, .writes = t->mode.ignore_writes, .sync = t->ignore_sync};
+  const Ignored interrupted{.all = t->mode.ignore,
+                            .reads = t->mode.ignore_reads,
+                            .writes = t->mode.ignore_writes,
+                            .sync = t->ignore_sync,
+                            .handler_depth = t->handler_depth};
+  t->handler_depth = is_fault ? 0 : CallDepth();
   t->mode.ignore = 0;
   t->mode.ignore_reads = 0;
   t->mode.ignore_writes = 0;
@@ -519,11 +591,15 @@ void HandlerEnds(const Ignored& interrupted) {
   t->mode.ignore_reads = static_cast<decltype(t->mode.ignore_reads)>(interrupted.reads);
   t->mode.ignore_writes = static_cast<decltype(t->mode.ignore_writes)>(interrupted.writes);
   t->ignore_sync = interrupted.sync;
+  t->handler_depth = interrupted.handler_depth;
 }
-void ErrnoSpoilt(Pc handler) {
+void ErrnoSpoilt(Pc handler, int signal) {
   Entered t;
   if (!t || !Runtime::Get().flags().report_signal_unsafe) return;
-  Runtime::Get().Misused((*t).state.tid, wire::Flaw::kSpoiltErrno, (*t).CallsAt(Runtime::Get().contexts(), handler));
+  Runtime::Get().Misused(rt::Misuse{.thread = (*t).state.tid,
+                                    .flaw = wire::Flaw::kSpoiltErrno,
+                                    .where = (*t).CallsAt(Runtime::Get().contexts(), handler),
+                                    .number = static_cast<uint32_t>(signal)});
 }
 void JumpBegins() {
   Thread* thread = rt::local.thread;
@@ -532,6 +608,7 @@ void JumpBegins() {
 void LeaveCallsTo(uint64_t depth) {
   Thread* thread = rt::local.thread;
   if (thread == nullptr || depth > CallDepth()) return;
+  if (depth < thread->handler_depth) thread->handler_depth = 0;  // out of a handler
   const uint64_t kept = depth < Thread::kFrames ? depth : Thread::kFrames;
   rt::local.top = thread->frames() + kept;
   thread->lost_frames = static_cast<uint32_t>(depth - kept);

@@ -85,6 +85,7 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   const MemoryNote note(*this, t, is_ignored ? EventKind::kForget : EventKind::kFree, block, info.bytes, free_place);
   syncs_.Remove(block, info.bytes);
   ForgetBenign(block, info.bytes);
+  Policies::ForgetMemory(block, info.bytes);
   Watch::End(*this, block, info.bytes);
   shadow_.ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
     if (is_ignored) return;
@@ -143,6 +144,7 @@ void Runtime::ForgetPages(uint64_t addr, uint64_t bytes) {
   shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) { syncs_.Remove(first, count); });
   ForgetCells(addr, bytes);
   ForgetBenign(addr, bytes);
+  Policies::ForgetMemory(addr, bytes);
   Watch::End(*this, addr, bytes);
   shadow_.Release(addr, bytes);
 }

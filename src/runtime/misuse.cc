@@ -8,6 +8,7 @@
 #include "base/arch.h"
 #include "base/hash_map.h"
 #include "runtime/emit.h"
+#include "runtime/report_view.h"
 #include "runtime/runtime.h"
 
 namespace redflag::rt {
@@ -80,19 +81,34 @@ void Runtime::Misused(Thread& t, uint64_t lock, wire::Flaw flaw, uint64_t place)
     if (object->made_at == kNoContext) object->made_at = where;
     misuse.made_at = object->made_at;
   }
-  __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
-  EmitMisuse(*this, misuse);
-  if (flags_.sync_reports || flags_.halt_on_error) FlushReports(flags_);
-  if (flags_.halt_on_error) arch::Syscall(SYS_exit_group, FinishProcess(1));
+  Tell(misuse);
 }
 
-void Runtime::Misused(Tid thread, wire::Flaw flaw, ContextId where) {
+// Told once for the same locks, and for the same places.
+void Runtime::MayDeadlock(Thread& t, const LockOrder::Cycle& cycle) {
   if (!flags_.report_bugs || !is_watching()) return;
-  if (!IsNews(flaw, where)) return;
+  const OrderedLock& wanted = cycle[cycle.size() - 1].wanted;
+  Tell({.lock = wanted.address,
+        .thread = t.state.tid,
+        .flaw = wire::Flaw::kLockOrder,
+        .where = wanted.taken_at,
+        .cycle = &cycle});
+}
+
+void Runtime::Misused(const Misuse& misuse) {
+  if (!flags_.report_bugs || !is_watching()) return;
+  const bool is_leak = misuse.flaw == wire::Flaw::kThreadLeak;
+  if (IsNews(misuse.flaw, is_leak ? InfoOf(misuse.thread).created_at : misuse.where)) Tell(misuse);
+}
+
+// Threads that nobody waits for, or that forget something, are told of when they are at their end: the program is not ended for them.
+void Runtime::Tell(const Misuse& misuse) {
   __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
-  const bool is_leak = flaw == wire::Flaw::kThreadLeak;
-  EmitMisuse(*this, {.lock = 0, .thread = thread, .flaw = flaw, .where = is_leak ? kNoContext : where});
-  if (flags_.sync_reports) FlushReports(flags_);
+  EmitMisuse(*this, misuse);
+  TellProgram(*this, misuse);
+  if (flags_.sync_reports || flags_.halt_on_error) FlushReports(flags_);
+  const bool is_at_end = misuse.flaw == wire::Flaw::kThreadLeak || misuse.flaw == wire::Flaw::kEndsIgnoring;
+  if (flags_.halt_on_error && !is_at_end) arch::Syscall(SYS_exit_group, FinishProcess(1));
 }
 
 }  // namespace redflag::rt

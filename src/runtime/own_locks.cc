@@ -84,12 +84,12 @@ void Runtime::TakeLock(Thread& t) {
   for (const HeldAt& held : t.locks) {
     if (held.address == lock) return;  // how often is its own business: it is given back by one store
   }
-  HoldOwn(t, HeldAt{.address = lock,
-                    .context = taken.context,
-                    .chain = kNoContext,
-                    .mode = Has(taken.marks, CodeMark::kForReading) ? LockMode::kShared : LockMode::kExclusive,
-                    .is_own = true,
-                    .depth = 1});
+  const LockMode mode = Has(taken.marks, CodeMark::kForReading) ? LockMode::kShared : LockMode::kExclusive;
+  const bool may_wait = !Has(taken.marks, CodeMark::kMayFail);
+  if (may_wait && flags_.detect_deadlocks && !t.locks.empty()) NoteOrderAt(t, lock, mode, taken.context);
+  HoldOwn(
+      t,
+      HeldAt{.address = lock, .context = taken.context, .chain = kNoContext, .mode = mode, .is_own = true, .depth = 1});
 }
 
 // As Lock() and Unlock() do it, but that order is left to the atomic operations by those who take it from locks.

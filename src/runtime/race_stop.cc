@@ -10,36 +10,8 @@
 #include "runtime/environment.h"
 #include "runtime/runtime.h"
 
-namespace redflag::rt {
-namespace {
-
-// The layout is known to tools/redflag-gdb.py, which goes by `version`.
-struct RaceInMemory {
-  static constexpr uint32_t kMaxFrames = 64, kMaxLocks = 8, kMaxAccesses = RaceRecord::kMaxEarlier + 1;
-
-  struct Access {
-    uint64_t address = 0;
-    uint32_t bytes = 0;
-    uint32_t os_thread = 0;  // as the system numbers it
-    uint32_t thread = 0;     // as reports number it
-    uint32_t kind = 0;       // AccessKind
-    uint32_t frame_count = 0;
-    uint32_t lock_count = 0;
-    uint64_t frames[kMaxFrames] = {};  // return addresses, innermost first
-    uint64_t locks[kMaxLocks] = {};
-  };
-
-  uint32_t version = 0;  // 0: there was no race
-  uint32_t access_count = 0;
-  uint64_t address = 0;                // of the first racy byte
-  Access accesses[kMaxAccesses] = {};  // the completing one first
-};
-
-}  // namespace
-}  // namespace redflag::rt
-
-REDFLAG_ABI redflag::rt::RaceInMemory redflag_race;
-constinit redflag::rt::RaceInMemory redflag_race;
+REDFLAG_ABI redflag_race_info redflag_race;
+constinit redflag_race_info redflag_race = {};
 
 namespace redflag::rt {
 namespace {
@@ -47,9 +19,13 @@ namespace {
 constinit AtomicMem::Lock stop_lock;  // of redflag_race; and one stop at a time
 LockLog::Entry stop_entry;
 
-void ShowAccess(Runtime& runtime, const AccessRecord& record, uint64_t address, uint64_t bytes, const HeldAt* locks,
-                uint32_t lock_count) {
-  RaceInMemory::Access& shown = redflag_race.accesses[redflag_race.access_count++];
+constexpr uint32_t kMaxFrames = sizeof redflag_race.accesses[0].frames / sizeof(uint64_t);
+constexpr uint32_t kMaxLocks = sizeof redflag_race.accesses[0].locks / sizeof(uint64_t);
+static_assert(sizeof redflag_race.accesses / sizeof *redflag_race.accesses == RaceRecord::kMaxEarlier + 1);
+
+void ShowAccess(Runtime& runtime, redflag_race_info& race, const AccessRecord& record, uint64_t address, uint64_t bytes,
+                const HeldAt* locks, uint32_t lock_count) {
+  redflag_race_access& shown = race.accesses[race.access_count++];
   shown = {};
   shown.address = address;
   shown.bytes = static_cast<uint32_t>(bytes);
@@ -57,27 +33,29 @@ void ShowAccess(Runtime& runtime, const AccessRecord& record, uint64_t address, 
   shown.thread = Raw(record.thread);
   shown.os_thread = record.thread == kNoThread ? 0 : runtime.InfoOf(record.thread).os_id;
   const ContextTree& tree = runtime.contexts();
-  for (ContextId at = tree.PartsOf(record.context).calls;
-       at != kNoContext && shown.frame_count < RaceInMemory::kMaxFrames; at = tree.CallerOf(at)) {
+  for (ContextId at = tree.PartsOf(record.context).calls; at != kNoContext && shown.frame_count < kMaxFrames;
+       at = tree.CallerOf(at)) {
     shown.frames[shown.frame_count++] = tree.PlaceOf(at) & kPlaceMask;
   }
-  for (uint32_t i = 0; i < lock_count && i < RaceInMemory::kMaxLocks; ++i) {
+  for (uint32_t i = 0; i < lock_count && i < kMaxLocks; ++i) {
     shown.locks[shown.lock_count++] = locks[i].address;
   }
 }
 
-void Show(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
+// Under the lock.
+void Show(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, redflag_race_info& shown) {
   const RaceRecord& race = t.record;
-  redflag_race.version = 1;
-  redflag_race.access_count = 0;
-  redflag_race.address = Raw(race.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(race.bytes) | 0x100));
-  ShowAccess(runtime, race.access, addr, bytes, t.locks.begin(), static_cast<uint32_t>(t.locks.size()));
+  shown.version = 1;
+  shown.access_count = 0;
+  shown.address = Raw(race.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(race.bytes) | 0x100));
+  ShowAccess(runtime, shown, race.access, addr, bytes, t.locks.begin(), static_cast<uint32_t>(t.locks.size()));
   for (uint32_t i = 0; i < race.earlier_count; ++i) {
     const AccessRecord& earlier = race.earlier[i];
     const ContextId chain = runtime.contexts().PartsOf(earlier.context).chain;
     const bool has_locks = chain != kNoContext && runtime.FindLocks(earlier, chain, stop_entry);
     const uint32_t held = stop_entry.count < LockLog::kMaxLocks ? stop_entry.count : LockLog::kMaxLocks;
-    ShowAccess(runtime, earlier, Raw(race.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(earlier.bytes) | 0x100)),
+    ShowAccess(runtime, shown, earlier,
+               Raw(race.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(earlier.bytes) | 0x100)),
                static_cast<uint64_t>(__builtin_popcount(Raw(earlier.bytes))), stop_entry.locks, has_locks ? held : 0);
   }
 }
@@ -111,9 +89,21 @@ void AllowCore() {
 
 }  // namespace
 
-void StopAtRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
+void Describe(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, redflag_race_info& race) {
+  ScopedLock guard(stop_lock);
+  Show(runtime, t, addr, bytes, race);
+}
+
+bool LooksSuppressed(const Flags& flags) {
+  ScopedLock guard(stop_lock);
+  const uint64_t suppressed = SuppressedRaces();
+  FlushReports(flags);
+  return SuppressedRaces() != suppressed;
+}
+
+void StopAtRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, OnRace action) {
   const Flags& flags = runtime.flags();
-  const OnRace action = flags.halt_on_error && flags.on_race == OnRace::kReport ? OnRace::kEnd : flags.on_race;
+  if (flags.halt_on_error && action == OnRace::kReport) action = OnRace::kEnd;
   if (action == OnRace::kReport) {
     if (flags.sync_reports) FlushReports(flags);
     return;
@@ -122,9 +112,12 @@ void StopAtRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
   const uint64_t suppressed = SuppressedRaces();
   FlushReports(flags);
   if (SuppressedRaces() != suppressed) return;
-  Show(runtime, t, addr, bytes);
+  Show(runtime, t, addr, bytes, redflag_race);
   switch (action) {
     case OnRace::kReport:
+    case OnRace::kThrow:
+    case OnRace::kStopThread:
+    case OnRace::kCallback:
       return;
     case OnRace::kEnd:
       arch::Syscall(SYS_exit_group, Runtime::FinishProcess(1));

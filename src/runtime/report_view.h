@@ -7,9 +7,12 @@
 namespace redflag::rt {
 
 class Runtime;
+struct Misuse;
 class Thread;
 
 // t.record is the race; [addr, addr + bytes) the access that completed it. Calls __tsan_on_report if the program has it.
 void TellProgram(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
+// The same of what is no race.
+void TellProgram(Runtime& runtime, const Misuse& misuse);
 
 }  // namespace redflag::rt

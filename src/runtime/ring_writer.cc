@@ -71,7 +71,10 @@ void RingWriter::Put(Message& message) {
 
 void RingWriter::TakeOver(const RingWriter& other) {
   const uint64_t end = other.ring_->head;
-  for (uint64_t at = __atomic_load_n(&other.ring_->tail, __ATOMIC_ACQUIRE); at < end;) {
+  uint64_t begin = __atomic_load_n(&other.ring_->settled, __ATOMIC_ACQUIRE);
+  if (end - begin > other.ring_->capacity)
+    begin = __atomic_load_n(&other.ring_->tail, __ATOMIC_ACQUIRE);  // written over
+  for (uint64_t at = begin; at < end;) {
     wire::MessageHeader header;
     for (uint64_t i = 0; i < sizeof header; ++i) reinterpret_cast<char*>(&header)[i] = *other.ByteAt(at + i);
     if (header.bytes == 0 || !AwaitRoom(header.bytes)) return;

@@ -15,7 +15,7 @@ class RingWriter {
   bool Open(bool is_forked);
   // In the child of a fork: the ring is the parent's. Or nobody reads it any more.
   void Leave();
-  // What the reader of another ring, which has died, has not read: to this one's.
+  // What the reader of another ring, which has died, has not read, or had read and held back: to this one's.
   void TakeOver(const RingWriter& other);
 
   // If there is no room, waits a while for the reader; then the message is dropped and counted.

@@ -54,7 +54,7 @@ thread_local constinit Local local = kUnknown;
 constinit uint32_t Runtime::state_ = kNew;
 alignas(Runtime) char Runtime::storage_[sizeof(Runtime)];
 
-Runtime::Runtime() : syncs_(shadow_, detector_, arena_), lock_names_(arena_) {}
+Runtime::Runtime() : lock_order_(arena_), syncs_(shadow_, detector_, lock_order_, arena_), lock_names_(arena_) {}
 
 // ---- Beginning ----
 
@@ -67,8 +67,14 @@ bool Runtime::Start() {
   Runtime& runtime = Get();
   ReadLoadedFiles();
   runtime.flags_ = FlagsFromEnvironment();
+  Policies::SetProcess(
+      {.on_race = PolicyOf(runtime.flags_.on_race), .reserved = 0, .callback = nullptr, .data = nullptr}, nullptr);
   const char* why = nullptr;
-  if (!real::ComesFirst()) {
+  if (real::ComesAfterAnother()) {
+    why =
+        "it has a pthread_mutex_lock of its own, as a program has that ThreadSanitizer was linked into: link it with "
+        "`redflag c++`, or with -fsanitize=thread and, if that is clang, -shared-libsan";
+  } else if (!real::ComesFirst()) {
     why =
         "only a library of it was compiled for race detection, so that the runtime came after libc and sees no locks: "
         "start it with `redflag run`";
@@ -149,15 +155,32 @@ int Runtime::FinishProcess(int status) {
 
 // ---- Threads ----
 
+// A page of them at a time, if all have ended and somebody waited for them.
+void Runtime::ForgetThreadsBefore(Tid tid) {
+  constexpr uint32_t kPageBytes = 4096;
+  constexpr uint32_t kInPage = kPageBytes / sizeof(ThreadInfo);
+  static_assert(kPageBytes % sizeof(ThreadInfo) == 0 && kRememberedThreads % kInPage == 0);
+  if (Raw(tid) % kInPage != 0 || Raw(tid) <= kRememberedThreads) return;
+  ThreadInfo* first = &infos_[Raw(tid) - kRememberedThreads];
+  for (uint32_t i = 0; i < kInPage; ++i) {
+    const bool is_waited_for = first[i].joiner != kNoThread || (first[i].flags & wire::kDetached) != 0;
+    if ((first[i].flags & wire::kFinished) == 0 || !is_waited_for) return;
+  }
+  redflag::ForgetPages(first, kPageBytes);
+}
+
 Thread* Runtime::NewThread(Thread* creator, uint64_t place, bool detached) {
   const Tid tid{__atomic_fetch_add(&next_tid_, 1, __ATOMIC_RELAXED)};
   REDFLAG_CHECK(Raw(tid) < kMaxThreads && "more than 16 million threads");
+  ForgetThreadsBefore(tid);
   auto* thread = ::new (arena_.Allocate(sizeof(Thread))) Thread(detector_, tid, arena_);
   thread->era = era_;
   ThreadInfo& info = infos_[Raw(tid)];
   info.flags = detached ? wire::kDetached : 0;
+  info.joiner = kNoThread;
   if (creator != nullptr) {
     info.creator = creator->state.tid;
+    info.creator_step = creator->step++;
     info.created_at = creator->CallsAt(contexts_, place);
     NoteThread(*creator, EventKind::kThreadFork, tid, ContextToNote(*creator, place));
     HandedOn(*creator, detector_.OnFork(creator->state, thread->state), wire::Handover::kCreate, Raw(tid), place);
@@ -220,6 +243,9 @@ void Runtime::End(Thread* thread) {
 
 void Runtime::Join(Thread& t, Thread* child) {
   NoteThread(t, EventKind::kThreadJoin, child->state.tid);
+  ThreadInfo& info = infos_[Raw(child->state.tid)];
+  info.joined_step = ++t.step;
+  info.joiner = t.state.tid;
   if (child->era == era_) Changed(t, detector_.OnJoin(t.state, child->state));
   Drop(child);
 }
@@ -308,25 +334,33 @@ bool Runtime::TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, 
   return detector_.TakesShortcut(t.state, cell, mine, mix, is_alone);
 }
 
-void Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
-                          uint64_t addr, uint64_t size) {
+ByteMask Runtime::Examine(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
+                          IfRacy if_racy) {
   auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
-  Access access{.granule = Addr{granule}, .bytes = bytes, .kind = kind, .context = context};
-  ByteMask raced;
+  Access access{.granule = Addr{granule}, .bytes = bytes, .kind = kind, .if_racy = if_racy, .context = context};
+  if (t.is_committing) access.origin = AccessOrigin::kTransaction;
   if (kIsBoxed) {
     if (FlagOf(contexts_.PlaceOf(contexts_.PartsOf(context).calls)) == PlaceFlag::kFree) {
       access.origin = AccessOrigin::kFree;
     }
-    raced = detector_.OnAccess(t.state, cell, access, t.record);
-  } else {
-    const Regions::Stay stay(regions_, granule, kHasPlanes && kind == AccessKind::kRead);
-    raced = detector_.OnAccess(t.state, cell, access, t.record);
+    return detector_.OnAccess(t.state, cell, access, t.record);
   }
+  const Regions::Stay stay(regions_, granule, kHasPlanes && kind == AccessKind::kRead);
+  return detector_.OnAccess(t.state, cell, access, t.record);
+}
+
+bool Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
+                          uint64_t addr, uint64_t size) {
+  const IfRacy if_racy = IfRacyOf(t, addr, size);
+  const ByteMask raced = Examine(t, granule, bytes, kind, context, if_racy);
   if (Any(raced)) {
-    Report(t, addr, size);
-  } else if (Watch::is_on()) [[unlikely]] {
-    Watch::See(*this, t, granule, bytes, kind, context, addr, size);
+    if (!Report(t, addr, size) && if_racy == IfRacy::kRefused)
+      Examine(t, granule, bytes, kind, context, IfRacy::kGoesOn);
+    return if_racy == IfRacy::kReported;
   }
+  if (Watch::is_on()) [[unlikely]]
+    Watch::See(*this, t, granule, bytes, kind, context, addr, size);
+  return true;
 }
 
 bool Runtime::IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, PackedAccess label) {
@@ -390,6 +424,9 @@ void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind k
 }
 
 void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
+  if (t.refusal.can_refuse && (addr ^ (addr + bytes - 1)) >= kGranule && IsRefused(t, addr, bytes, kind, place))
+      [[unlikely]]
+    return;
   ContextId context = kNoContext;
   const uint64_t end = addr + bytes;
   for (uint64_t at = addr; at < end; at = (at | (kGranule - 1)) + 1) {
@@ -400,24 +437,38 @@ void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind 
       if (at >= end) return;
     }
     AccessCell<false>(t, at & ~(kGranule - 1), MaskOf(Addr{at}, end - at), kind, place, context, addr, bytes);
-    if (context == kIgnoredContext) return;
+    if (context == kIgnoredContext || t.refusal.pending != 0) return;
   }
 }
 
-void Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
-  if (!flags_.report_bugs || !is_watching() || IsBenign(t.record)) return;
+// Does the user want to hear of the race, which has been told?
+static bool IsWanted(const Flags& flags, const ToldRace& told) {
+  if (!told.is_news()) return !told.is_suppressed;
+  if (!LooksSuppressed(flags)) return true;
+  MarkSuppressed(told.sequence);
+  return false;
+}
+
+bool Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
+  if (!flags_.report_bugs || !is_watching() || t.refusal.is_settled || IsBenign(t.record)) return false;
+  if (!flags_.report_atomic_races && (IsAtomic(t.record.access.kind) || IsAtomic(t.record.earlier[0].kind)))
+    return false;
   if (Recorder::is_on()) [[unlikely]]
     NoteTold(t);
-  bool is_on_stack = false;
-  const uint64_t sequence = EmitRace(*this, t, addr, bytes, is_on_stack);
-  if (sequence == 0) return;
-  if (flags_.watch_ms > 0 && !is_on_stack) {
-    const uint64_t granule = Raw(t.record.granule);
-    Watch::Begin(granule, shadow_.CellAt(granule), t.record.bytes, sequence);
+  const ToldRace told = EmitRace(*this, t, addr, bytes);
+  if (told.is_news()) {
+    if (flags_.watch_ms > 0 && !told.is_on_stack) {
+      const uint64_t granule = Raw(t.record.granule);
+      Watch::Begin(granule, shadow_.CellAt(granule), t.record.bytes, told.sequence);
+    }
+    __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
+    TellProgram(*this, t, addr, bytes);
   }
-  __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
-  TellProgram(*this, t, addr, bytes);
-  StopAtRace(*this, t, addr, bytes);
+  const Policy policy = Policies::Find(t.refusal.own, t.policy, addr, bytes);
+  if (IsForEach(policy.on_race)) [[unlikely]]
+    return IsWanted(flags_, told) && Refuse(t, addr, bytes, policy, told.is_news());
+  if (told.is_news()) StopAtRace(*this, t, addr, bytes, ActionOf(policy.on_race));
+  return false;
 }
 
 // ---- Synchronization ----

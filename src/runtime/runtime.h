@@ -18,6 +18,7 @@
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
 #include "runtime/lock_names.h"
+#include "runtime/lock_order.h"
 #include "runtime/memory_line.h"
 #include "runtime/recorder.h"
 #include "runtime/regions.h"
@@ -25,6 +26,10 @@
 #include "runtime/sync_log.h"
 #include "runtime/sync_table.h"
 #include "runtime/thread.h"
+
+namespace redflag {
+struct ToleratedRace;
+}
 
 namespace redflag::rt {
 
@@ -36,8 +41,16 @@ struct ThreadInfo {
   uint32_t flags = 0;  // wire::kFinished, wire::kDetached
   uint64_t frame = 0;  // an address on its stack, where its frames begin; 0: it has not begun
   uint64_t thread_pointer = 0;
+  uint32_t creator_step = 0;  // of the creator, then (Thread::step)
+  Tid joiner = kNoThread;
+  uint32_t joined_step = 0;  // of the joiner, from then on
   char name[16] = {};
+
+  // Threads that ended long ago are forgotten, or a program that creates threads for ever would need more and more memory.
+  bool is_forgotten() const { return os_id == 0 && joiner == Tid{}; }
 };
+
+struct Misuse;  // emit.h
 
 // A block of the heap.
 struct BlockInfo {
@@ -77,6 +90,9 @@ class Runtime {
     ContextId context = kNoContext;
     AccessCell<true>(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
   }
+  // The access that was refused last happens after all: what throw_else says, and it is recorded. `why` it could not be refused; null: there
+  // is nothing to say.
+  void Happens(Thread& t, const char* why);
   // Records a read in the thread's plane, which has `word` for it; in a window of the region. "no": the cell has to look.
   [[gnu::noinline]] bool ReadsInPlane(Thread& t, uint64_t granule, uint64_t* word, PackedAccess mine);
   const Regions& regions() const { return regions_; }
@@ -87,6 +103,8 @@ class Runtime {
   void Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place);
   int Unlock(Thread& t, uint64_t lock, LockMode mode, bool all, uint64_t place);
   LockMode HeldMode(Thread& t, uint64_t lock);
+  // Before a lock is taken by somebody who waits for it as long as it takes: may threads wait for one another in a circle (deadlocks.cc)?
+  void NoteOrder(Thread& t, uint64_t lock, LockMode mode, uint64_t place);
   // Around an atomic operation, if the user has named functions of locks (own_locks.cc). `changes`: does it write; did it write another value.
   void BeforeAtomic(Thread& t, uint64_t addr, MemoryOrder order, uint64_t place, bool changes);
   void AfterAtomic(Thread& t, uint64_t addr, MemoryOrder order, uint64_t place, bool changes);
@@ -100,8 +118,12 @@ class Runtime {
   void LockIsStatic(uint64_t lock, bool is_static);
   bool EndsLock(uint64_t lock, bool is_static, bool is_not_static);
   void Misused(Thread& t, uint64_t lock, wire::Flaw flaw, uint64_t place);
+  void MayDeadlock(Thread& t, const LockOrder::Cycle& cycle);
+  // A tolerant section of this thread has found a race.
+  void Tolerated(Thread& t, const ToleratedRace& race);
   // The same of what is about no lock; of a thread that is leaked.
-  void Misused(Tid thread, wire::Flaw flaw, ContextId where);
+  void Misused(const Misuse& misuse);
+  void Tell(const Misuse& misuse);
   void ForgetSync(Thread& t, uint64_t addr);
   // flag: kNotify, of a condition variable.
   void Acquire(Thread& t, uint64_t object, EventFlag flag = EventFlag::kNone);
@@ -193,6 +215,10 @@ class Runtime {
     return done;
   }
 
+  // ---- Transactions (transactions.cc) ----
+  void TransactionAccess(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
+  void Commit(Thread& t, uint64_t place);
+
   // ---- Memory ----
   void Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t place);
   void Freeing(Thread& t, uint64_t block, uint64_t place);
@@ -259,6 +285,7 @@ class Runtime {
  private:
   enum State : uint32_t { kNew, kStarting, kRunning, kOff };
   static constexpr uint32_t kMaxThreads = 1u << 24;
+  static constexpr uint32_t kRememberedThreads = 1u << 16;  // whatever became of them
   static constexpr uint32_t kMaxBlocks = 1u << 28;
 
   Runtime();
@@ -344,6 +371,9 @@ class Runtime {
   [[gnu::cold, gnu::noinline]] static void NoteTold(Thread& t);
   static void NoteEra(Thread& t);
 
+  void NoteOrderAt(Thread& t, uint64_t lock, LockMode mode, ContextId taken_at);
+  SyncId NameInOrder(uint64_t lock);
+  static bool AreOrdered(ThreadStep a, ThreadStep b);
   [[gnu::cold, gnu::noinline]] bool IsWatched(Thread& t, AccessKind kind, uint64_t place);
   void ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
   void ForgetCells(uint64_t addr, uint64_t bytes);
@@ -367,8 +397,8 @@ class Runtime {
     }
     if (!kIsBoxed && RecordsInRegion(t, granule, PackedAccess(anywhere.word() | Raw(context)))) [[likely]] {
       Detector::Count(t.state, kind);
-    } else {
-      ExamineCell(t, granule, bytes, kind, context, addr, size);
+    } else if (!ExamineCell(t, granule, bytes, kind, context, addr, size)) {
+      return;
     }
     if (!IsAtomic(kind) && !t.mode.records && cell.has_record()) NoteSeen(granule, bytes, IsWrite(kind));
   }
@@ -380,9 +410,24 @@ class Runtime {
   static void TakeIn(uint64_t addr, uint64_t word);
   template <AccessKind kKind>
   uint64_t RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextId context);
-  [[gnu::noinline]] void ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
+  // False: there is nothing of it that makes another one redundant, because it was refused or may be the next time.
+  [[gnu::noinline]] bool ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
                                      uint64_t addr, uint64_t size);
-  [[gnu::noinline]] void Report(Thread& t, uint64_t addr, uint64_t bytes);
+  ByteMask Examine(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context, IfRacy if_racy);
+  // The same of an access to several granules, before any of them has seen it.
+  [[gnu::cold, gnu::noinline]] bool IsRefused(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind,
+                                              uint64_t place);
+  // The race of t.record: is the access that completes it refused?
+  [[gnu::noinline]] bool Report(Thread& t, uint64_t addr, uint64_t bytes);
+  [[gnu::cold, gnu::noinline]] bool Refuse(Thread& t, uint64_t addr, uint64_t bytes, const Policy& policy,
+                                           bool is_news);
+  // What becomes of an access of this thread that races.
+  IfRacy IfRacyOf(const Thread& t, uint64_t addr, uint64_t bytes) const {
+    if (!Policies::are_on()) [[likely]]
+      return IfRacy::kReported;
+    return FindIfRacy(t, addr, bytes);
+  }
+  [[gnu::cold, gnu::noinline]] static IfRacy FindIfRacy(const Thread& t, uint64_t addr, uint64_t bytes);
   void Changed(Thread& t, Tag tag) {
     if (tag == Tag::kChanged) Retag(t);
   }
@@ -444,12 +489,15 @@ class Runtime {
   ContextTree contexts_;
   Arena<AtomicMem> arena_;
   Detector detector_;
+  LockOrder lock_order_;
   SyncTable syncs_;
   Barriers barriers_;
   LockLog logs_[PackedAccess::kMaxSlots];                        // of detectors that remember no locks
   AtomicMem::Lock own_locks_lock_;                               // of SyncObject::own_lock
   LockNames lock_names_;                                         // of the others
   SyncLog sync_logs_[kHasPlanes ? PackedAccess::kMaxSlots : 1];  // of detectors that go by order alone
+  void ForgetThreadsBefore(Tid tid);
+
   ThreadInfo* infos_ = nullptr;
   BlockInfo* blocks_ = nullptr;
   uint32_t next_block_ = 1;
@@ -458,6 +506,7 @@ class Runtime {
   uint32_t next_tid_ = 0;
   uint64_t races_ = 0;
   uint64_t counts_[Detector::kRuleCount] = {};  // of the threads that have ended
+  AtomicMem::Lock commit_lock_;                 // a commit is one step among commits
   AtomicMem::Lock forgetting_;
   uint64_t forgotten_ = 0;  // how often
   uint32_t era_ = 0;        // changes at a closed gate

@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "runtime/lock_order.h"
 #include "runtime/shadow.h"
 #include "runtime/thread.h"
 
@@ -30,6 +31,7 @@ struct SyncObject {
   bool is_static =
       false;  // of a lock that the program made: it may be used before it is constructed, and after it was destroyed
   bool is_not_static = false;  // it is known that it may not
+  bool is_ordered = false;     // LockOrder knows it
   SyncId name{};               // of a lock, for sets of locks: never the same again
   uint64_t own_lock = 0;       // the lock of the program's own making that this is a word of (own_locks.h); 0: none
   uint32_t next = 0;           // another one in the same granule, or another free one: its index
@@ -37,8 +39,8 @@ struct SyncObject {
 
 class SyncTable {
  public:
-  SyncTable(Shadow& shadow, Detector& detector, Arena<AtomicMem>& arena)
-      : shadow_(shadow), detector_(detector), arena_(arena) {}
+  SyncTable(Shadow& shadow, Detector& detector, LockOrder& order, Arena<AtomicMem>& arena)
+      : shadow_(shadow), detector_(detector), order_(order), arena_(arena) {}
 
   // There may be two objects of one address; the second one has this bit set (runtime/announced.h). Both go when the memory goes.
   static constexpr uint64_t kBeside = uint64_t{1} << 62;
@@ -184,6 +186,8 @@ class SyncTable {
       object->made_at = kNoContext;
       object->is_static = false;
       object->is_not_static = false;
+      if (object->is_ordered) order_.Remove(object->name);
+      object->is_ordered = false;
       Clear(detector_, object->sync);
       object->next = free_;
       free_ = index;
@@ -215,6 +219,7 @@ class SyncTable {
 
   Shadow& shadow_;
   Detector& detector_;
+  LockOrder& order_;
   Arena<AtomicMem>& arena_;
   AtomicMem::Lock lock_;
   SyncObject** objects_ = nullptr;  // by index; never moves

@@ -5,12 +5,14 @@
 #include <cstdint>
 
 #include "base/vector.h"
+#include "clocks/commit_clocks.h"
 #include "runtime/context_tree.h"
 #include "runtime/detector.h"
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
 #include "runtime/marked_code.h"
 #include "runtime/own_locks.h"
+#include "runtime/refusal.h"
 
 namespace redflag::rt {
 
@@ -50,6 +52,7 @@ class Thread {
  private:
   static constexpr int kRememberedBits = 12;
   static constexpr uint32_t kKnownSyncs = 64;
+  static constexpr uint32_t kKnownOrders = 256;
   struct Remembered {
     uint64_t key;
     ContextId node;
@@ -84,15 +87,20 @@ class Thread {
     uint64_t seen[kSeenWords];
     Places remembered[1u << kRememberedBits];
     KnownSync known[kKnownSyncs];
+    uint64_t orders[kKnownOrders];
     PlaneOf planes[Planes::kRemembered];
     Frame frames[1 + kFrames];  // the first is of no call, and has no node
   };
 
  public:
-  Thread(Detector& detector, Tid tid, Arena<AtomicMem>& arena) : state(detector, tid), locks(arena) {
+  Thread(Detector& detector, Tid tid, Arena<AtomicMem>& arena)
+      : state(detector, tid), locks(arena), transaction(arena), footprint(arena) {
     Planes::Prepare(pages_->planes);
   }
-  ~Thread() { UnmapPages(pages_, sizeof(Pages)); }
+  ~Thread() {
+    if (refusal.race != nullptr) UnmapPages(refusal.race, sizeof *refusal.race);
+    UnmapPages(pages_, sizeof(Pages));
+  }
 
   // The node of the calls that are on the stack now.
   ContextId StackNode(ContextTree& tree) {
@@ -134,6 +142,14 @@ class Thread {
 
   KnownSync& KnownOf(const SyncObject* object) {
     return pages_->known[reinterpret_cast<uint64_t>(object) / 64 % kKnownSyncs];
+  }
+
+  // Of locks that are taken while others are held, by a number that stands for all of them: was that told before?
+  bool KnowsOrder(uint64_t key) {
+    uint64_t& known = pages_->orders[key % kKnownOrders];
+    if (known == key) return true;
+    known = key;
+    return false;
   }
 
   Frame* frames() const { return pages_->frames + 1; }
@@ -191,8 +207,21 @@ class Thread {
   uint64_t annotated_phase = 0;  // of the barrier of the program's own making that it waits at
   int ignore_sync = 0;           // nothing that the thread does orders anything
   LockUses lock_uses;
+  uint32_t step = 0;             // how many threads it has created and joined
+  uint64_t handler_depth = 0;    // calls below the handler of an asynchronous signal that it is in; 0: it is in none
+  ContextId ignores_at[2] = {};  // where it began to ignore accesses, and where it did so again meanwhile
   int64_t until_memory_check = kMemoryCheck;  // accesses to go
   RaceRecord record;
+  Policy policy{};  // its own, or of the scope that it is in; all-zero: none
+  Refusal refusal;
+  // What its transaction has read and written so far (transactions.cc).
+  struct TransactionAccess {
+    Footprint what;
+    uint64_t place;
+  };
+  Vector<TransactionAccess, AtomicMem> transaction;
+  Vector<Footprint, AtomicMem> footprint;  // of the commit that is told now
+  bool is_committing = false;
   struct Recording* recording = nullptr;  // recorder.h
   struct Fiber* fiber = nullptr;          // its handle, once somebody asked for it (abi_fiber.cc)
   bool is_fiber = false;

@@ -30,6 +30,16 @@ class ToldRaces {
     if (place < kKeys) __atomic_fetch_add(&told_[place].repeats, 1, __ATOMIC_RELAXED);
   }
 
+  // The one that was told under this number is one that the user does not want to hear of. Under the lock.
+  void MarkSuppressed(uint64_t sequence) {
+    for (Told& told : told_) {
+      if (told.sequence == sequence) __atomic_store_n(&told.is_suppressed, true, __ATOMIC_RELAXED);
+    }
+  }
+  bool IsSuppressed(uint32_t place) const {
+    return place < kKeys && __atomic_load_n(&told_[place].is_suppressed, __ATOMIC_RELAXED);
+  }
+
   uint64_t repeats() const { return __atomic_load_n(&repeats_, __ATOMIC_RELAXED); }
   // Calls visit(sequence, repeats) for those that were found again.
   template <class Visitor>
@@ -56,6 +66,7 @@ class ToldRaces {
   struct Told {
     uint32_t sequence;  // as which it was told
     uint32_t repeats;
+    bool is_suppressed;
   };
 
   static uint64_t Nth(uint64_t key, uint32_t n) { return HashKey(key + n) | 1; }

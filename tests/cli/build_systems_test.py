@@ -75,6 +75,24 @@ class BuildSystems(unittest.TestCase):
         self.must("cmake", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", *options, **env)
         return self.must("cmake", "--build", "build", "-v", **env)
 
+    # ---- Tolerant sections: a library of its own ----
+
+    def test_tolerant_sections_by_cmake_and_pkg_config(self):
+        self.write(**{
+            "app.cc": "#include <redflag/tolerate.hpp>\nredflag::tolerant_mutex m(\"m\");\nredflag::tolerated<int> v(m, 1);\n"
+                      "int main() {\n  { std::lock_guard lock(m); v = v + 1; }\n  return v == 2 ? 0 : 1;\n}\n",
+            "CMakeLists.txt": "cmake_minimum_required(VERSION 3.16)\nproject(tolerant LANGUAGES CXX)\n" + FIND +
+                              "foreach(kind tolerate tolerate_shared)\n  add_executable(app_${kind} app.cc)\n"
+                              "  target_link_libraries(app_${kind} PRIVATE redflag::${kind})\nendforeach()\n"})
+        self.cmake()
+        for kind in ("tolerate", "tolerate_shared"):
+            self.must(f"build/app_{kind}")
+            self.assertNotIn("libredflag_rt", self.must("ldd", f"build/app_{kind}"))
+        for _, cxx in FAMILIES.values():
+            flags = self.must("pkg-config", "--cflags", "--libs", "redflag-tolerate").split()
+            self.must(cxx, "-std=c++20", "app.cc", *flags, "-o", "app")
+            self.must("./app")
+
     # ---- The compiler replaced ----
 
     def test_cmake_with_redflag_as_compiler(self):

@@ -10,7 +10,7 @@ Each test gets two judgements: the verdict (was the kind of report that its CHEC
 
   TEST COMPILER|* verdict|text [sometimes]: reason
 
-The run fails if anything else misses, or if a listed one passes ("sometimes": it may). Results are kept for each test under
+A test that the compiler does not build, with its own ThreadSanitizer either, does not apply to it. The run fails if anything else misses, or if a listed one passes ("sometimes": it may). Results are kept for each test under
 build/conformance/, by the content of all that is involved, so a run that was ended goes on where it was.
 """
 
@@ -48,6 +48,11 @@ class Result:
     why: list        # lines
     log: str = ""
     seconds: float = 0.0
+    unbuilt: str = ""  # what the compiler said against it
+
+
+# Of compilers and linkers; what FileCheck says is not in this output.
+COMPLAINT = re.compile(r"^(?:.*: )?(?:fatal )?error: .*", re.MULTILINE)
 
 
 def judge_test(test, status, steps, output):
@@ -109,7 +114,8 @@ def run_test(test, tool, force):
     for program in folder.glob("*.tmp"):
         if program.is_file():
             program.unlink()  # a hundred megabytes for all of them
-    result = Result(test.name, kind, verdict, text, why, log[-30000:], seconds)
+    complaint = None if verdict else COMPLAINT.search(output)
+    result = Result(test.name, kind, verdict, text, why, log[-30000:], seconds, complaint[0] if complaint else "")
     cache.parent.mkdir(parents=True, exist_ok=True)
     new = cache.with_suffix(".new")
     new.write_text(json.dumps({"key": key} | dataclasses.asdict(result)))
@@ -146,6 +152,17 @@ def compare(results, compiler, known):
             elif what not in misses(result) and entry is not None and not entry[1]:
                 wrong.append(f"{result.test} {compiler} {what}: passes, and known.txt says that it does not")
     return wrong
+
+
+def applying(results, chosen, compiler, is_peer):
+    """-> those that the compiler builds, and the names of the others: with its own ThreadSanitizer it does not build them either."""
+    peer = toolchain.Toolchain(compiler, None)
+    by_name = {test.name: test for test in chosen}
+    kept, dropped = [], []
+    for result in results:
+        is_unbuilt = bool(result.unbuilt) and (is_peer or bool(run_test(by_name[result.test], peer, False).unbuilt))
+        (dropped if is_unbuilt else kept).append(result)
+    return kept, [f"{result.test} ({result.unbuilt})" for result in dropped]
 
 
 def table(all_results):
@@ -189,6 +206,9 @@ def main():
         tool = toolchain.Toolchain(compiler, None if options.peer else options.redflag.resolve())
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
             results = list(pool.map(lambda test, tool=tool: run_test(test, tool, options.force), chosen))
+        results, dropped = applying(results, chosen, compiler, options.peer)
+        for name in dropped:
+            print(f"{compiler} does not build {name}")
         all_results[tool.name] = results
         for result in results:
             if options.show:

@@ -7,6 +7,8 @@
   run.py --redflag ... --detector goldilocks                     with another detector than hb, from which the same is expected
   run.py --redflag ... --record                                  record each run, and hold what is found in the trace against what was found
                                                                  while it ran, race by race, and against the comments
+  run.py --redflag ... --programs ../plain_libraries             the programs of another folder
+  run.py --redflag ... --stock                                   built by the compilers alone, with -fsanitize=thread
   run.py --redflag ... --cross build/cross                       the other architecture: cross compilers, and qemu-user
 
 Comments of a program:
@@ -28,6 +30,7 @@ Comments of a program:
   // BY(name): hybrid             of the marked ones, those that report this race; the others are silent about it
   // STD: c++20                   if not c++17 (C: c11)
   // FLAGS: -pthread              more flags for the compiler; {here} is this folder
+  // PACKAGES: glib-2.0           the same, as pkg-config says for these packages
   // LIBRARY: lib/x.cc            an instrumented shared library, linked with the program
   // PLUGIN: lib/x.cc             the same, but not linked: its path is the program's first argument
   // SKIP: clang++-14 (reason)    a compiler that can't build it
@@ -59,17 +62,15 @@ import re
 import shutil
 import subprocess
 import sys
-import threading
+
+from builders import BUILD_SECONDS, OTHER, Builder, CrossBuilder, StockBuilder, trace_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 COMPILERS = ("g++-12", "clang++-14", "clang++-19")
-OTHER = {"x86_64": "aarch64", "aarch64": "x86_64"}.get(os.uname().machine, "")
 LEVELS = ("O0", "O2")
-BUILD_SECONDS = 300
 RUN_SECONDS = 300
 REPORTED = 66
 LONGEST_LINE = 400
-C_COMPILER = {"g++": "gcc", "clang++": "clang"}
 
 serial = itertools.count()  # of runs: their reports have different names
 
@@ -80,7 +81,7 @@ SEEN = re.compile(r"^// SEEN\((\w+)\): *(.*)$")
 JUDGED = re.compile(r"^// (PATTERN|RANK|VARIABLE)\((\w+)\): *(.*)$")
 LOCAL = re.compile(r"\bLOCAL\((\w+)\): *(\w+)")
 UNNAMED = re.compile(r"^// UNNAMED\((\w+)\): *(.*)$")
-DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|STATUS|REPORTS|REPEATED|SUPPRESSED|MISUSE): *(.*)$")
+DIRECTIVE = re.compile(r"^// (DETECTORS|STD|FLAGS|LIBRARY|PLUGIN|SKIP|OPTIONS|PLACE|STATUS|REPORTS|REPEATED|SUPPRESSED|MISUSE|PACKAGES): *(.*)$")
 
 
 @dataclasses.dataclass
@@ -107,7 +108,7 @@ class Program:
 
     @property
     def sources(self):
-        return [self.path] + [HERE / name for kind in ("LIBRARY", "PLUGIN") for name in self.values(kind)]
+        return [self.path] + [self.path.parent / name for kind in ("LIBRARY", "PLUGIN") for name in self.values(kind)]
 
     @property
     def detectors(self):
@@ -337,93 +338,19 @@ def compare_recording(program, redflag, detector, trace):
     return wrong + [f"in the trace: {line}" for line in compare_reports(program, expected, reports)]
 
 
-def trace_of(report):
-    return report.with_suffix(".rft")
-
-
-class Builder:
-    """Builds in build/e2e, once for each content of sources, compiler, flags and the redflag installation."""
-
-    def __init__(self, redflag, folder, records=False):
-        self.redflag = redflag
-        self.folder = folder
-        self.records = records
-        folder.mkdir(parents=True, exist_ok=True)
-        parts = [redflag, *sorted((redflag.parent.parent / "lib" / "redflag").rglob("*.so")), *sorted(HERE.rglob("*.h"))]
-        self.base = hashlib.sha256(b"".join(part.read_bytes() for part in parts) + str(redflag).encode()).hexdigest()
-        self.lock = threading.Lock()
-        self.locks = {}
-
-    def compilation(self, is_c, compiler):
-        """-> the command that compiles and links, and the environment."""
-        environment = os.environ | {"REDFLAG_CC" if is_c else "REDFLAG_CXX": compiler}
-        return [str(self.redflag), "cc" if is_c else "c++"], environment
-
-    def execution(self, binary, arguments, report, detector, alone):
-        """-> the command that runs a program, and what it needs in its environment. `alone`: without `redflag run`."""
-        if alone:
-            library = self.redflag.parent.parent / "lib" / "redflag" / detector / "libredflag_rt.so"
-            more = {"REDFLAG_RECORD": str(trace_of(report))} if self.records else {}
-            more |= {"LD_PRELOAD": str(library)} if detector != "hb" else {}
-            return [str(binary), *arguments], {"REDFLAG_JSON": str(report)} | more
-        record = ["--record", str(trace_of(report))] if self.records else []
-        return [str(self.redflag), "run", "-d", detector, "--json", str(report), *record, str(binary), *arguments], {}
-
-    def compile(self, source, compiler, level, std, flags, libraries=(), shared=False):
-        """-> path of the program or library; raises CalledProcessError with the compiler's words."""
-        is_c = source.suffix == ".c"
-        if is_c:
-            name, dash, version = compiler.partition("-")
-            compiler = C_COMPILER.get(name, "cc") + dash + version
-        command, environment = self.compilation(is_c, compiler)
-        command += [f"-std={std or ('gnu11' if is_c else 'c++17')}", "-g", f"-{level}", "-Wall", "-Wextra", *flags, str(source)]
-        if shared:
-            command += ["-shared", "-fPIC"]
-        for library in libraries:
-            command += [str(library), f"-Wl,-rpath,{library.parent}"]
-        key = hashlib.sha256((self.base + compiler + repr(command)).encode() + source.read_bytes()).hexdigest()[:16]
-        stem, suffix = f"{source.stem}-{compiler}-{level}-", ".so" if shared else ""
-        out = self.folder / (stem + key + suffix)
-        with self.lock:
-            own = self.locks.setdefault(out, threading.Lock())
-        with own:
-            if not out.exists():
-                new = out.with_name(f"{out.name}.{os.getpid()}.new")
-                subprocess.run(command + ["-o", str(new), "-pthread"], env=environment, check=True, timeout=BUILD_SECONDS,
-                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-                for old in self.folder.glob(stem + "?" * len(key) + suffix):
-                    old.unlink()
-                new.rename(out)
-        return out
-
-
-class CrossBuilder(Builder):
-    """The same for the other architecture: its compilers, the runtime with a small window, and an emulator to run it."""
-
-    def __init__(self, redflag, folder, tree):
-        self.runtime = tree / "lib" / "redflag" / "small"
-        super().__init__(redflag, folder)
-        library = self.runtime / "libredflag_rt.so"
-        self.base += hashlib.sha256(library.read_bytes()).hexdigest()
-
-    def compilation(self, is_c, compiler):
-        triple = f"{OTHER}-linux-gnu"
-        name, _, version = compiler.partition("-")
-        own = [compiler, f"--target={triple}"] if name.startswith("clang") else [f"{triple}-{compiler}"]
-        # Not -fsanitize=thread where it is linked: that would ask for the compiler's own runtime.
-        return [str(HERE / "cross-cc"), str(self.runtime), *own], dict(os.environ)
-
-    def execution(self, binary, arguments, report, detector, alone):
-        command = [f"qemu-{OTHER}", "-L", f"/usr/{OTHER}-linux-gnu", str(binary), *arguments]
-        return command, {"REDFLAG_JSON": str(report), "REDFLAG_COMMAND": str(self.redflag)}
-
-
 def run_one(program, builder, detector, compiler, level, keep):
     """-> what is wrong, as lines."""
+    here = program.path.parent
     std = (program.values("STD") or [""])[0]
-    flags = " ".join(program.values("FLAGS")).replace("{here}", str(HERE)).split()
+    flags = " ".join(program.values("FLAGS")).replace("{here}", str(here)).split()
+    if packages := " ".join(program.values("PACKAGES")).split():
+        said = subprocess.run(["pkg-config", "--cflags", "--libs", *packages], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                              check=False)
+        if said.returncode != 0:
+            return ["pkg-config:"] + [f"  {line}" for line in said.stdout.splitlines()]
+        flags += said.stdout.split()
     try:
-        libraries, plugins = ([builder.compile(HERE / name, compiler, level, std if name.endswith(".cc") else "", [], shared=True)
+        libraries, plugins = ([builder.compile(here / name, compiler, level, std if name.endswith(".cc") else "", [], shared=True)
                                for name in program.values(kind)] for kind in ("LIBRARY", "PLUGIN"))
         binary = builder.compile(program.path, compiler, level, std, flags, libraries)
     except subprocess.CalledProcessError as error:
@@ -437,7 +364,7 @@ def run_one(program, builder, detector, compiler, level, keep):
     command = ["timeout", str(RUN_SECONDS), *command]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("REDFLAG_")} | more
     if options := ":".join(program.values("OPTIONS")):
-        environment["REDFLAG_OPTIONS"] = options.replace("{here}", str(HERE))
+        environment["REDFLAG_OPTIONS"] = options.replace("{here}", str(here))
     done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, errors="replace", check=False)
     wrong = compare(program, detector, (compiler, level), done.returncode, report, done.stdout, builder.records)
@@ -487,6 +414,7 @@ def combinations(programs, detector, compilers, levels, rotate):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--redflag", required=True, type=pathlib.Path)
+    parser.add_argument("--programs", type=pathlib.Path, default=HERE, metavar="FOLDER", help="the programs of another folder")
     parser.add_argument("--compilers", default=",".join(COMPILERS))
     parser.add_argument("--opts", default=",".join(LEVELS))
     parser.add_argument("--only", action="append", help="programs whose name contains this; may be given again")
@@ -494,13 +422,15 @@ def main():
     parser.add_argument("--detector", help="instead of hb, in programs that name none: one that finds the same races")
     parser.add_argument("--record", action="store_true", help="record each run, and look at the trace as well")
     parser.add_argument("--cross", type=pathlib.Path, metavar="TREE", help="the other architecture, whose build this is")
+    parser.add_argument("--stock", action="store_true", help="build without Redflag: the compiler's own -fsanitize=thread")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each N times: it has to come out right every time")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", action="store_true", help="leave the reports in the build folder")
     parser.add_argument("--build", type=pathlib.Path, default=HERE.parent.parent / "build" / "e2e")
     arguments = parser.parse_args()
 
-    programs = [read_program(path) for path in sorted([*HERE.glob("*.cc"), *HERE.glob("*.c")])]
+    folder = arguments.programs.resolve()
+    programs = [read_program(path) for path in sorted([*folder.glob("*.cc"), *folder.glob("*.c")])]
     if arguments.detector:
         programs = [program for program in programs if program.detectors == ["hb"]]
     if arguments.cross:  # there is one runtime for the emulator
@@ -515,12 +445,14 @@ def main():
     if missing:
         print(f"run.py: not installed, left out: {', '.join(missing)}", file=sys.stderr)
         compilers = [compiler for compiler in compilers if compiler not in missing]
-    variant = "-cross" if arguments.cross else "-record" if arguments.record else f"-{arguments.detector}" if arguments.detector else ""
-    known = read_known(HERE / f"known{variant}.txt")
-    if arguments.detector or arguments.record:
-        known += read_known(HERE / "known.txt")
+    variant = "-stock" if arguments.stock else "-cross" if arguments.cross else "-record" if arguments.record else f"-{arguments.detector}" if arguments.detector else ""
+    known = read_known(folder / f"known{variant}.txt")
+    if arguments.detector or arguments.record or arguments.stock:
+        known += read_known(folder / "known.txt")
     if arguments.cross:
         builder = CrossBuilder(arguments.redflag.resolve(), arguments.build.resolve() / "cross", arguments.cross.resolve())
+    elif arguments.stock:
+        builder = StockBuilder(arguments.redflag.resolve(), arguments.build.resolve() / "stock", arguments.record)
     else:
         builder = Builder(arguments.redflag.resolve(), arguments.build.resolve(), arguments.record)
 

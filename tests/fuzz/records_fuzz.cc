@@ -34,6 +34,19 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string annotation = RenderGithub(report, root);
     if (annotation.find('\n') != annotation.size() - 1) __builtin_trap();
   }
-  if (!nlohmann::json::accept(RenderSarif(reports, root, "0"))) __builtin_trap();
+  const std::vector<MisuseReport> misuses = records.TakeMisuses();
+  for (const MisuseReport& misuse : misuses) {
+    const nlohmann::ordered_json json = MisuseToJson(misuse);
+    const auto again = MisuseFromJson(nlohmann::json::parse(json.dump()));
+    if (!std::holds_alternative<MisuseReport>(again)) __builtin_trap();
+    if (MisuseToJson(std::get<MisuseReport>(again)) != json) __builtin_trap();
+    for (const TextForm form : {TextForm::kShort, TextForm::kTsan}) {
+      if (RenderMisuse(form, misuse, Colour::kYes).empty()) __builtin_trap();
+    }
+    if (RenderEditor(misuse, root).empty()) __builtin_trap();
+    const std::string annotation = RenderGithub(misuse, root);
+    if (annotation.find('\n') != annotation.size() - 1) __builtin_trap();
+  }
+  if (!nlohmann::json::accept(RenderSarif(reports, misuses, root, "0"))) __builtin_trap();
   return 0;
 }

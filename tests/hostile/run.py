@@ -234,6 +234,23 @@ def limited_memory(megabytes):
     return wrap
 
 
+def without_overcommit(argv, world):
+    """The whole machine has it so while the program runs: there is ten times the memory to promise, which is enough for others."""
+    script = """
+        mount -t proc proc /proc 2>/dev/null
+        mode=/proc/sys/vm/overcommit_memory
+        ratio=/proc/sys/vm/overcommit_ratio
+        before=$(cat $mode) && ratio_before=$(cat $ratio) || exit 125
+        trap 'echo $before >$mode; echo $ratio_before >$ratio' EXIT
+        echo 1000 >$ratio && echo 2 >$mode || exit 125
+        "$@"
+    """
+    tried = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", "true"], capture_output=True)
+    if tried.returncode != 0:
+        raise NotHere("it cannot be set here")
+    return ["unshare", "-m", "sh", "-c", script, "sh", *argv]
+
+
 def in_chroot(argv, world):
     """A tree with the program and its libraries, and no more."""
     tree = pathlib.Path(tempfile.mkdtemp(dir=world.build, prefix="chroot."))
@@ -291,17 +308,31 @@ def kill_helper(process, world):
     helpers = helpers_of(process)
     if not helpers:
         raise AssertionError("there is no helper process")
+    time.sleep(0.3)  # until it reads: one that is killed before that is not missed
     for helper in helpers:
         os.kill(helper, signal.SIGKILL)
+
+
+def await_output(process, pattern):
+    end = time.monotonic() + 60
+    out = pathlib.Path(f"/proc/{process.pid}/fd/1").resolve()
+    while time.monotonic() < end and pattern not in out.read_text(errors="replace"):
+        time.sleep(0.05)
+
+
+def kill_helper_when(pattern):
+    """Kills the helper once the program has printed this, while it holds reports back."""
+    def kill(process, world):
+        await_output(process, pattern)
+        time.sleep(0.5)
+        kill_helper(process, world)
+    return kill
 
 
 def kill_when(pattern, which):
     """Kills the whole session once the program has printed this."""
     def kill(process, world):
-        end = time.monotonic() + 60
-        out = pathlib.Path(f"/proc/{process.pid}/fd/1").resolve()
-        while time.monotonic() < end and pattern not in out.read_text(errors="replace"):
-            time.sleep(0.05)
+        await_output(process, pattern)
         time.sleep(1)  # longer than reports wait to see more
         children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
         program = int(children[0]) if children and "redflag" in process.args[0] else process.pid
@@ -327,6 +358,7 @@ EVERYWHERE = [
     # Limits
     Case("address-space", prepare=limit(resource.RLIMIT_AS, 4 << 30), reports=None, says=UNCHECKED),
     Case("no-overcommit", wrap=deny("large-mmap"), reports=None, says=UNCHECKED),
+    Case("overcommit-off", wrap=without_overcommit, reports=None, says=UNCHECKED, long=True),  # it is a setting of the whole machine
     Case("small-stack", prepare=limit(resource.RLIMIT_STACK, 256 << 10)),
     Case("any-stack", prepare=limit(resource.RLIMIT_STACK, resource.RLIM_INFINITY)),
     Case("small-files", prepare=limit(resource.RLIMIT_FSIZE, 4096)),
@@ -345,7 +377,7 @@ EVERYWHERE = [
     # Files
     Case("no-proc", wrap=shell("mount -t tmpfs none /proc")),
     Case("no-proc-clean", "clean", wrap=shell("mount -t tmpfs none /proc"), reports=None),
-    Case("read-only-proc", wrap=shell("mount -o remount,ro /proc")),
+    Case("read-only-proc", wrap=shell("mount -o remount,bind,ro /proc")),
     Case("no-tmp", wrap=shell("mount -t tmpfs -o size=4k,mode=000 none /tmp"), environment={"TMPDIR": "/nowhere"}),
     Case("chroot", wrap=in_chroot, launches=("alone",), reports=BRIEF),
     Case("full-disk", options=("-o", "/dev/full"), launches=("run",), reports="No space left|cannot write|could not write"),
@@ -363,7 +395,9 @@ EVERYWHERE = [
     Case("ends-by-exec", "ends", ("exec",), status={"run": REPORTED, "alone": 3}),
     Case("hangs-and-is-killed", "ends", ("hang",), during=kill_when("raced", signal.SIGKILL)),
     Case("hangs-and-is-terminated", "ends", ("hang",), during=kill_when("raced", signal.SIGTERM)),
+    Case("out-of-memory", "ends", ("out-of-memory",), wrap=limited_memory(256)),
     Case("helper-is-killed", "storm", ("threads", "2000"), during=kill_helper),
+    Case("helper-is-killed-with-a-report", "later", during=kill_helper_when("raced"), environment={"REDFLAG_OPTIONS": "watch_ms=8000"}),
     # Allocators
     *(Case(f"{name}-first", "clean", wrap=preload(pattern), launches=("alone",), reports=None, says="allocator comes before")
       for name, pattern in ALLOCATORS),

@@ -20,6 +20,9 @@ class Explorer {
 
   Outcome Run();
   void Step(uint64_t addr, bool is_atomic);
+  void Yield() {
+    if (const std::vector<int> others = Others(); !others.empty()) SwitchTo(others[0]);
+  }
   void RunThread() {
     plan_.threads[static_cast<size_t>(current_)]();
     contexts_[static_cast<size_t>(current_)].done = true;
@@ -40,6 +43,11 @@ class Explorer {
   int Choose(int options) {
     if (options == 1) return 0;
     if (at_ == choices_.size()) choices_.push_back({.taken = 0, .options = options});
+    if (choices_[at_].options != options) {
+      std::puts(
+          "The code under test does not do the same again: it depends on something that begin() does not set back.");
+      std::exit(3);
+    }
     return choices_[at_++].taken;
   }
   bool NextSchedule() {
@@ -146,6 +154,10 @@ void Step(const volatile void* addr, bool is_atomic) {
 }  // namespace
 
 Outcome Explore(const Plan& plan) { return Explorer(plan).Run(); }
+
+void Yield() {
+  if (running != nullptr) running->Yield();
+}
 
 bool Tell(const char* name, const Outcome& outcome) {
   std::printf("%9llu schedules, up to %llu steps: %s\n", static_cast<unsigned long long>(outcome.schedules),

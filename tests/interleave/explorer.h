@@ -38,6 +38,9 @@ struct Outcome {
 
 Outcome Explore(const Plan& plan);
 
+// What a thread that sleeps calls: the others go on.
+void Yield();
+
 // Says how it went; false if something was wrong.
 bool Tell(const char* name, const Outcome& outcome);
 

@@ -40,6 +40,12 @@ int main(int argc, char** argv) {
   if (how == "hang") {
     for (;;) pause();
   }
+  if (how == "out-of-memory") {
+    for (;;) {
+      constexpr size_t kBytes = 1 << 20;
+      std::memset(std::malloc(kBytes), 1, kBytes);
+    }
+  }
   if (how == "exit-in-thread") {
     std::thread([] { std::exit(6); }).join();
   }

@@ -241,6 +241,50 @@ TEST_F(CollectorTest, ReportsAreHeldBackForWhatIsSeenSince) {
   EXPECT_FALSE(json[1].contains("evidence"));
 }
 
+// Whoever comes after a reader that died has to be told again of what that one held back.
+TEST_F(CollectorTest, KnowsWhereTheFirstReportStoodThatIsHeldBack) {
+  Send(ProcessMessage{.pid = 77, .start_time = 0, .command = "./subject --fast", .watch_ms = 5000});
+  RaceMessage race = Race();
+  EXPECT_FALSE(collector.held_since());
+  race.sequence = 1;
+  collector.Consume(EncodeMessage(race), 400);
+  race.sequence = 2;
+  race.accesses[0].stack.frames[0] = At("lambda");
+  collector.Consume(EncodeMessage(race), 800);
+  EXPECT_EQ(collector.held_since(), 400u);
+  collector.Consume(EncodeMessage(WatchedMessage{.sequence = 1, .accesses = {}}), 1200);
+  EXPECT_EQ(collector.held_since(), 800u);
+  collector.WriteDue(*collector.due());
+  EXPECT_FALSE(collector.held_since());
+}
+
+// A tolerant section knows both values, and of the other side nothing.
+TEST_F(CollectorTest, WhatATolerantSectionFoundIsARaceInItsWords) {
+  RaceMessage race = Race();
+  race.sequence = 1;
+  race.accesses[0].kind = AccessKind::kWrite;
+  RawAccess unknown;
+  unknown.thread = wire::kNoThread;
+  unknown.kind = AccessKind::kWrite;
+  unknown.locks_unknown = true;
+  race.accesses[1] = unknown;
+  Send(ToleratedMessage{.sequence = 1, .local = 5, .global = 7, .words = "section 'x': both changed it"});
+  Send(race);
+  RaceMessage other = Race();
+  other.sequence = 2;
+  Send(other);
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[0]["detector"], "tolerate");
+  EXPECT_EQ(json[0]["why"], "section 'x': both changed it");
+  EXPECT_EQ(json[0]["access"]["value"], "0x5");
+  EXPECT_EQ(json[0]["earlier"][0]["value"], "0x7");
+  EXPECT_EQ(json[0]["earlier"][0]["thread"], "?");
+  EXPECT_EQ(json[0]["judgement"]["rank"], "high");
+  EXPECT_FALSE(json[0]["judgement"].contains("pattern"));
+  EXPECT_NE(json[1]["detector"], "tolerate");
+  EXPECT_EQ(json[1]["access"]["value"], "0x2a");
+}
+
 TEST_F(CollectorTest, NoReportWaitsLongerThanItShould) {
   Send(ProcessMessage{.pid = 77, .start_time = 0, .command = "./subject --fast", .watch_ms = 5000});
   RaceMessage race = Race();

@@ -56,6 +56,21 @@ TEST(RingReaderTest, CountsWhatIsFinishedNotWhatIsRead) {
   EXPECT_EQ(writer.header().drained, 1u);
 }
 
+TEST(RingReaderTest, SaysHowFarEverythingHasBeenReported) {
+  RingWriter writer(4096);
+  const auto reader = Open(writer);
+  writer.Publish(Note("first"));
+  writer.Publish(Note("second"));
+  ASSERT_EQ(reader->Next(milliseconds(1)), Status::kMessage);
+  EXPECT_EQ(reader->position(), 0u);
+  ASSERT_EQ(reader->Next(milliseconds(1)), Status::kMessage);
+  EXPECT_EQ(reader->position(), Note("first").size());
+  EXPECT_EQ(reader->end(), writer.header().head);
+  EXPECT_EQ(writer.header().settled, 0u);
+  reader->Settle(reader->position());
+  EXPECT_EQ(writer.header().settled, Note("first").size());
+}
+
 TEST(RingReaderTest, MessagesWrapAroundAtEveryPosition) {
   RingWriter writer(256);
   const auto reader = Open(writer);

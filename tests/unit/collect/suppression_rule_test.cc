@@ -39,7 +39,7 @@ TEST(SuppressionRuleTest, FramesAreSplitAtArrowsBetweenSpaces) {
 }
 
 TEST(SuppressionRuleTest, TypesOfOtherReportsAreKnown) {
-  EXPECT_TRUE(std::holds_alternative<RuleWithoutEffect>(ParseSuppression("deadlock:f")));
+  EXPECT_TRUE(std::holds_alternative<SuppressionRule>(ParseSuppression("deadlock:f")));
   EXPECT_TRUE(std::holds_alternative<std::string>(ParseSuppression("deadlock:")));
   EXPECT_TRUE(std::holds_alternative<std::string>(ParseSuppression("leak:f")));
 }

@@ -71,6 +71,14 @@ std::vector<WireMessage> Examples() {
   RaceMessage bare = Race();
   bare.block.reset();
   bare.accesses.resize(1);
+  RaceMessage observed = Race();
+  observed.observed = RawObserved{.before = 1,
+                                  .after = 2,
+                                  .paused_ns = 3'000'000,
+                                  .size = 4,
+                                  .unknown_writer = false,
+                                  .unwatched = true,
+                                  .looks = wire::Looks::kSafeFlag};
   return {ProcessMessage{.pid = 12, .start_time = 34, .command = "./app --all", .watch_ms = 56},
           ModuleMessage{.begin = 0x400000, .end = 0x500000, .bias = 0, .path = "/bin/app", .gone = false},
           ModuleMessage{.begin = 0x400000, .end = 0x500000, .bias = 0x1000, .path = "/lib/lib.so", .gone = true},
@@ -78,6 +86,7 @@ std::vector<WireMessage> Examples() {
           Race(),
           bare,
           OnStack(),
+          observed,
           NoteMessage{.severity = 1, .text = ""},
           NoteMessage{.severity = 2, .text = "eight..."},
           SuppressionsMessage{.is_file = true, .wants_usage = false, .text = "/etc/races"},
@@ -91,7 +100,35 @@ std::vector<WireMessage> Examples() {
                         .flaw = wire::Flaw::kDestroyHeld,
                         .where = Stack({0x400100, 0x400200}),
                         .taken_at = Stack({0x400300}),
-                        .made_at = {}},
+                        .made_at = {},
+                        .waiters = {},
+                        .place = wire::Place::kStack,
+                        .place_thread = 3,
+                        .number = 11},
+          MisuseMessage{.sequence = 9,
+                        .object = 0x7000,
+                        .thread = 2,
+                        .flaw = wire::Flaw::kLockOrder,
+                        .where = Stack({0x400100}),
+                        .taken_at = {},
+                        .made_at = {},
+                        .waiters = {{.held = 0x7000,
+                                     .wanted = 0x7040,
+                                     .thread = 1,
+                                     .held_shared = true,
+                                     .wanted_shared = false,
+                                     .held_at = Stack({0x400100}),
+                                     .wanted_at = Stack({0x400200, 0x400300}),
+                                     .made_at = {}},
+                                    {.held = 0x7040,
+                                     .wanted = 0x7000,
+                                     .thread = 2,
+                                     .held_shared = false,
+                                     .wanted_shared = true,
+                                     .held_at = {},
+                                     .wanted_at = Stack({0x400400}),
+                                     .made_at = Stack({0x400500})}}},
+          ToleratedMessage{.sequence = 7, .local = 1, .global = 2, .words = "section 'x': both"},
           TagMessage{.number = 3, .object_type = "NSArray", .header = ""},
           EndMessage{}};
 }
@@ -108,6 +145,10 @@ TEST(WireReaderTest, WhatIsWrittenIsRead) {
   }
   const auto decoded = DecodeMessage(EncodeMessage(Race()));
   EXPECT_EQ(std::get<RaceMessage>(std::get<WireMessage>(decoded)), Race());
+  RaceMessage caught = Race();
+  caught.observed = RawObserved{.before = 5, .unknown_writer = true};
+  const auto again = DecodeMessage(EncodeMessage(caught));
+  EXPECT_EQ(std::get<RaceMessage>(std::get<WireMessage>(again)), caught);
   const auto on_stack = DecodeMessage(EncodeMessage(OnStack()));
   EXPECT_EQ(std::get<RaceMessage>(std::get<WireMessage>(on_stack)), OnStack());
 }
@@ -158,7 +199,7 @@ TEST(WireReaderTest, ValuesThatMeanNothingAreErrors) {
   EXPECT_TRUE(spoilt(race, offsetof(wire::MessageHeader, type), 99));
   EXPECT_TRUE(spoilt(race, access + offsetof(wire::AccessHead, kind), 4));
   EXPECT_TRUE(spoilt(race, access + offsetof(wire::AccessHead, origin), 4));
-  EXPECT_TRUE(spoilt(race, access - sizeof(wire::Race) + offsetof(wire::Race, has_block), 2));
+  EXPECT_TRUE(spoilt(race, access - sizeof(wire::Race) + offsetof(wire::Race, parts), 4));
   EXPECT_TRUE(spoilt(race, access - sizeof(wire::Race) + offsetof(wire::Race, access_count), 0));
   EXPECT_TRUE(spoilt(Race(), access + offsetof(wire::Block, place), 7));
   EXPECT_TRUE(spoilt(OnStack(), access + offsetof(wire::Block, has_calls), 2));

@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "intercept/hooks.h"
+#include "intercept/transactions.h"
 
 namespace redflag {
 
@@ -131,6 +132,7 @@ void Read(Pc pc, const void* from, size_t bytes) { Append("Read", pc, from, int6
 void Write(Pc pc, void* to, size_t bytes) { Append("Write", pc, to, int64_t(bytes)); }
 void Allocated(Pc pc, void* block, size_t bytes) { Append("Allocated", pc, block, int64_t(bytes)); }
 void Freeing(Pc pc, void* block, size_t bytes) { Append("Freeing", pc, block, int64_t(bytes)); }
+void HandedOut(Pc pc, void* memory, size_t bytes) { Append("HandedOut", pc, memory, int64_t(bytes)); }
 void Mapped(Pc pc, void* pages, size_t bytes) { Append("Mapped", pc, pages, int64_t(bytes)); }
 void Unmapping(Pc pc, void* pages, size_t bytes) { Append("Unmapping", pc, pages, int64_t(bytes)); }
 
@@ -138,6 +140,19 @@ void LockCreated(Pc pc, const void* lock) { Append("LockCreated", pc, lock); }
 void LockDestroyed(Pc pc, const void* lock) { Append("LockDestroyed", pc, lock); }
 void LockMisused(Pc pc, const void* lock, LockFlaw flaw) { Append("LockMisused", pc, lock, int64_t(flaw)); }
 
+// Told if the thread holds another one.
+bool Wanting(Pc pc, const void* lock, LockMode mode) {
+  if (!Active()) return false;
+  bool holds_other = false;
+  {
+    ScopedLock guard(fake::lock);
+    for (const fake::Held& held : fake::held) {
+      holds_other |= held.depth > 0 && held.lock != lock && held.thread == fake::thread_number;
+    }
+  }
+  if (holds_other) Append("Wanting", pc, lock, fake::Word(mode));
+  return true;
+}
 void Locked(Pc pc, const void* lock, LockMode mode, int depth) {
   {
     ScopedLock guard(fake::lock);
@@ -180,6 +195,15 @@ void BarrierLeave(Pc pc, uint64_t phase) {
   Append("BarrierLeave", pc, nullptr);
 }
 void BarrierForgotten(Pc pc, const void* barrier) { Append("BarrierForgotten", pc, barrier); }
+
+void TransactionAccess(Pc pc, const void* memory, size_t, bool is_write) {
+  Append("TransactionAccess", pc, memory, is_write ? "write" : "read");
+}
+void TransactionCommits(Pc pc) { Append("TransactionCommits", pc, nullptr); }
+uint64_t TransactionSize() { return 0; }
+void TransactionUndone(uint64_t) {}
+void TransactionBegins(bool) {}
+void TransactionEnds() {}
 
 Child* ThreadCreating(Pc pc, bool detached) {
   Append("ThreadCreating", pc, nullptr, detached ? "detached" : "joinable");
@@ -226,8 +250,8 @@ void EnterFunction(Pc pc) {
 void LeaveFunction() { Append("LeaveFunction", fake::entered[--fake::entered_depth % fake::kEntered], nullptr); }
 uint64_t CallDepth() { return fake::entered_depth; }
 void JumpBegins() {}
-void ErrnoSpoilt(Pc) {}
-Ignored HandlerBegins() { return {}; }
+void ErrnoSpoilt(Pc, int) {}
+Ignored HandlerBegins(bool) { return {}; }
 void HandlerEnds(const Ignored&) {}
 void LeaveCallsTo(uint64_t depth) {
   Append("LeaveCallsTo", 0, nullptr, int64_t(depth) - int64_t(fake::entered_depth));

@@ -64,6 +64,26 @@ TEST(MutexesTest, DestroyingAHeldMutexIsMisuse) {
             "Locked m exclusive 1; LockMisused m 1; Unlocking m exclusive 1");
 }
 
+TEST(MutexesTest, WaitingForOneWhileAnotherIsHeldIsToldBefore) {
+  Mutex m;
+  Mutex n;
+  timespec past = {};
+  EXPECT_EQ(Told({{m.get(), "m"}, {n.get(), "n"}},
+                 [&] {
+                   pthread_mutex_lock(m.get());
+                   pthread_mutex_lock(n.get());
+                   pthread_mutex_unlock(n.get());
+                   pthread_mutex_trylock(n.get());
+                   pthread_mutex_unlock(n.get());
+                   pthread_mutex_timedlock(n.get(), &past);
+                   pthread_mutex_unlock(n.get());
+                   pthread_mutex_unlock(m.get());
+                 }),
+            "Locked m exclusive 1; Wanting n exclusive; Locked n exclusive 1; Unlocking n exclusive 1; "
+            "Locked n exclusive 1; Unlocking n exclusive 1; Locked n exclusive 1; Unlocking n exclusive 1; "
+            "Unlocking m exclusive 1");
+}
+
 TEST(MutexesTest, EveryKindIsLockedAndUnlocked) {
   for (int kind :
        {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_ADAPTIVE_NP}) {

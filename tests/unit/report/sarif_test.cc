@@ -13,11 +13,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json ResultOf(const RaceReport& report, const std::string& root = "/src/app") {
-  return Json::parse(RenderSarif({report}, SourceRoot(root), "1.2.3"))["runs"][0]["results"][0];
+  return Json::parse(RenderSarif({report}, {}, SourceRoot(root), "1.2.3"))["runs"][0]["results"][0];
 }
 
 TEST(SarifTest, NamesTheToolItsRuleAndTheRoot) {
-  const Json sarif = Json::parse(RenderSarif({}, SourceRoot("/src/my app"), "1.2.3"));
+  const Json sarif = Json::parse(RenderSarif({}, {}, SourceRoot("/src/my app"), "1.2.3"));
   EXPECT_EQ(sarif["version"], "2.1.0");
   const Json& run = sarif["runs"][0];
   EXPECT_EQ(run["tool"]["driver"]["name"], "Redflag");

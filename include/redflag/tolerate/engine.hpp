@@ -1,0 +1,424 @@
+// The prolog and the epilog of a section, on words of memory.
+//
+// A cell is one variable: its words in memory that others may access (global), what they held when the section began (original) and the section's
+// own copy (local). Original and local are touched by the thread in the section only, under the lock. Global is touched by loads, stores and
+// compare-exchanges of whole words (units of 1, 2, 4 or 8 bytes), through `Memory`: the hardware's, or that of a test which runs these very functions
+// under every interleaving (tests/tolerate/steps.h).
+//
+// The table is that of tolerate/epilog.h. Words of a section that are dirty are published in this order:
+//   1. if there are several, all are checked first: a conflict that is seen now is settled before anything is published, and with the policies
+//      abort and throw_error nothing of the section is
+//   2. each is published by compare-exchange, in the order of cells and addresses. If one fails midway, the policy of its variable settles it:
+//      report and local_wins publish the rest; other_wins, throw_error and abort take back what was published of this variable (unless
+//      somebody has changed it since); merge counts what was published as no change any more
+// Somebody outside who reads several words may see some of them published and others not yet: that is so without ToleRace as well.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "redflag/tolerate/epilog.h"
+#include "redflag/tolerate/section.hpp"
+
+namespace redflag::tolerate {
+
+// Words of memory whose type is the program's.
+struct unit1 {
+  using word [[gnu::may_alias]] = uint8_t;
+  using value = uint8_t;
+};
+struct unit2 {
+  using word [[gnu::may_alias]] = uint16_t;
+  using value = uint16_t;
+};
+struct unit4 {
+  using word [[gnu::may_alias]] = uint32_t;
+  using value = uint32_t;
+};
+struct unit8 {
+  using word [[gnu::may_alias]] = uint64_t;
+  using value = uint64_t;
+};
+
+struct hardware {
+  // Sections: a load is not made before an earlier one, and what the section wrote elsewhere is there when its words are.
+  template <class Unit>
+  static uint64_t load(const void* at) {
+    return __atomic_load_n(static_cast<const typename Unit::word*>(at), __ATOMIC_ACQUIRE);
+  }
+  template <class Unit>
+  static bool replace(void* at, uint64_t& expected, uint64_t desired) {
+    auto seen = static_cast<typename Unit::value>(expected);
+    const bool done = __atomic_compare_exchange_n(static_cast<typename Unit::word*>(at), &seen,
+                                                  static_cast<typename Unit::value>(desired), false, __ATOMIC_ACQ_REL,
+                                                  __ATOMIC_ACQUIRE);
+    expected = seen;
+    return done;
+  }
+  template <class Unit>
+  static void store(void* at, uint64_t value) {
+    __atomic_store_n(static_cast<typename Unit::word*>(at), static_cast<typename Unit::value>(value), __ATOMIC_RELEASE);
+  }
+  // From outside of sections.
+  template <class Unit>
+  static uint64_t outside_load(const void* at) {
+    return __atomic_load_n(static_cast<const typename Unit::word*>(at), __ATOMIC_RELAXED);
+  }
+  template <class Unit>
+  static void outside_store(void* at, uint64_t value) {
+    __atomic_store_n(static_cast<typename Unit::word*>(at), static_cast<typename Unit::value>(value), __ATOMIC_RELAXED);
+  }
+  template <class Unit>
+  static bool outside_replace(void* at, uint64_t& expected, uint64_t desired) {
+    auto seen = static_cast<typename Unit::value>(expected);
+    const bool done = __atomic_compare_exchange_n(static_cast<typename Unit::word*>(at), &seen,
+                                                  static_cast<typename Unit::value>(desired), true, __ATOMIC_RELAXED,
+                                                  __ATOMIC_RELAXED);
+    expected = seen;
+    return done;
+  }
+};
+
+// Copies, which no other thread touches.
+template <class Unit>
+uint64_t value_at(const void* words, size_t index) {
+  typename Unit::value value;
+  std::memcpy(&value, static_cast<const unsigned char*>(words) + index * sizeof value, sizeof value);
+  return value;
+}
+template <class Unit>
+void put_value(void* words, size_t index, uint64_t wide) {
+  const auto value = static_cast<typename Unit::value>(wide);
+  std::memcpy(static_cast<unsigned char*>(words) + index * sizeof value, &value, sizeof value);
+}
+
+struct cell {
+  void* global = nullptr;
+  void* original = nullptr;
+  void* local = nullptr;
+  uint32_t units = 0;
+  uint8_t unit_bytes = 0;
+  on_conflict policy = on_conflict::report;
+  bool in_conflict = false;  // in the epilog
+  // Settles a conflict: original, local and global are given, the result is written.
+  void (*merger)(const cell& self, const void* original, const void* local, const void* global, void* result) = nullptr;
+  cell* next = nullptr;
+  size_t offset = 0;  // in the copies of a shared section
+
+  size_t bytes() const { return size_t{units} * unit_bytes; }
+};
+
+// What the epilog has to say to the section it ends.
+struct ending {
+  ending(const section& of, counters& counted, bool testing, bool throwing)
+      : where(of), counts(counted), is_testing(testing), may_throw(throwing) {}
+
+  const section& where;
+  counters& counts;
+  bool is_testing;
+  bool may_throw;
+  bool is_refused = false;  // data_race_error is to be thrown when the lock is given up
+  detection refused;        // if it is
+};
+
+template <class Memory>
+class engine {
+ public:
+  static constexpr int kMostCollects = 64;
+
+  // Copies the words of the cells [first, end) to where `into` says, as they were at one moment: twice the same. "no": they kept changing.
+  template <class Into>
+  static bool snapshot(cell* first, const cell* end, const Into& into) {
+    size_t words = 0;
+    for (cell* at = first; at != end; at = at->next) {
+      collect(*at, into(*at));
+      words += at->units;
+    }
+    if (words <= 1) return true;
+    for (int i = 0; i < kMostCollects; ++i) {
+      bool is_same = true;
+      for (cell* at = first; at != end; at = at->next) is_same &= !collect(*at, into(*at));
+      if (is_same) return true;
+    }
+    return false;
+  }
+
+  // Most sections have one word.
+  [[gnu::always_inline]] static bool prolog(cell* first, const cell* end) {
+    if (first->units == 1 && first->next == end) {
+      if (first->unit_bytes == 8) return prolog_of_word<unit8>(*first);
+      if (first->unit_bytes == 4) return prolog_of_word<unit4>(*first);
+    }
+    return prolog_of_words(first, end);
+  }
+
+  [[gnu::always_inline]] static void epilog(cell* first, const cell* end, ending& to) {
+    if (first->units == 1 && first->next == end && !to.is_testing) {
+      if (first->unit_bytes == 8 && is_settled<unit8>(*first, to)) return;
+      if (first->unit_bytes == 4 && is_settled<unit4>(*first, to)) return;
+    }
+    epilog_of_words(first, end, to);
+  }
+
+ private:
+  template <class Unit>
+  [[gnu::always_inline]] static bool prolog_of_word(cell& at) {
+    const uint64_t value = Memory::template load<Unit>(at.global);
+    put_value<Unit>(at.original, 0, value);
+    put_value<Unit>(at.local, 0, value);
+    return true;
+  }
+
+  // "no": there is a conflict.
+  template <class Unit>
+  [[gnu::always_inline]] static bool is_settled(cell& at, ending& to) {
+    const uint64_t original = value_at<Unit>(at.original, 0);
+    const uint64_t local = value_at<Unit>(at.local, 0);
+    if (redflag_tolerate_decide(original, local, original) == REDFLAG_TOLERATE_LEAVE) return true;
+    uint64_t global = original;
+    if (!Memory::template replace<Unit>(at.global, global, local)) [[unlikely]]
+      return false;
+    ++to.counts.published;
+    return true;
+  }
+
+  static bool prolog_of_words(cell* first, const cell* end) {
+    const bool is_steady = snapshot(first, end, [](cell& at) { return at.original; });
+    for (cell* at = first; at != end; at = at->next) copy_words(*at);
+    return is_steady;
+  }
+  static void copy_words(cell& at) {
+    with_units(at, [&](auto unit) {
+      using Unit = decltype(unit);
+      for (uint32_t i = 0; i < at.units; ++i) put_value<Unit>(at.local, i, value_at<Unit>(at.original, i));
+    });
+  }
+
+  static void epilog_of_words(cell* first, const cell* end, ending& to) {
+    size_t dirty = 0;
+    for (cell* at = first; at != end; at = at->next) {
+      dirty += count_dirty(*at);
+      if (to.is_testing) [[unlikely]]
+        look_at_clean(*at, to);
+    }
+    if (dirty == 0) return;
+    if (dirty > 1 && !check(first, end, to)) return;
+    for (cell* at = first; at != end; at = at->next) {
+      if (at->in_conflict) {
+        at->in_conflict = false;
+        settle(*at, 0, to);
+      } else {
+        publish(*at, to);
+      }
+    }
+  }
+
+  template <class Visitor>
+  static auto with_units(const cell& at, const Visitor& visit) {
+    switch (at.unit_bytes) {
+      case 1:
+        return visit(unit1{});
+      case 2:
+        return visit(unit2{});
+      case 4:
+        return visit(unit4{});
+      default:
+        return visit(unit8{});
+    }
+  }
+  template <class Unit>
+  static void* word_of(const cell& at, size_t index) {
+    return static_cast<unsigned char*>(at.global) + index * sizeof(typename Unit::value);
+  }
+
+  // Did anything differ from what was there?
+  static bool collect(const cell& at, void* into) {
+    return with_units(at, [&](auto unit) {
+      using Unit = decltype(unit);
+      bool is_changed = false;
+      for (uint32_t i = 0; i < at.units; ++i) {
+        const uint64_t value = Memory::template load<Unit>(word_of<Unit>(at, i));
+        is_changed |= value_at<Unit>(into, i) != value;
+        put_value<Unit>(into, i, value);
+      }
+      return is_changed;
+    });
+  }
+
+  static size_t count_dirty(const cell& at) {
+    return with_units(at, [&](auto unit) {
+      using Unit = decltype(unit);
+      size_t dirty = 0;
+      for (uint32_t i = 0; i < at.units; ++i) dirty += value_at<Unit>(at.local, i) != value_at<Unit>(at.original, i);
+      return dirty;
+    });
+  }
+
+  static detection found(const cell& at, uint32_t unit, uint64_t original, uint64_t local, uint64_t global,
+                         const ending& to) {
+    const char* const name = to.where.name();
+    return {.section = name != nullptr ? name : "",
+            .file = to.where.file(),
+            .line = to.where.line(),
+            .address = static_cast<const char*>(at.global) + size_t{unit} * at.unit_bytes,
+            .bytes = at.unit_bytes,
+            .original = original,
+            .local = local,
+            .global = global,
+            .policy = at.policy,
+            .result = outcome::tolerated};
+  }
+
+  // In testing: somebody has changed what the section has not.
+  static void look_at_clean(const cell& at, ending& to) {
+    with_units(at, [&](auto unit) {
+      using Unit = decltype(unit);
+      for (uint32_t i = 0; i < at.units; ++i) {
+        const uint64_t original = value_at<Unit>(at.original, i);
+        if (value_at<Unit>(at.local, i) != original) continue;
+        const uint64_t global = Memory::template load<Unit>(word_of<Unit>(at, i));
+        if (global == original) continue;
+        ++to.counts.tolerated;
+        tell(found(at, i, original, original, global, to), true);
+      }
+    });
+  }
+
+  // All dirty words, before any is published. "no": nothing may be published.
+  static bool check(cell* first, const cell* end, ending& to) {
+    bool may_publish = true;
+    for (cell* at = first; at != end; at = at->next) {
+      with_units(*at, [&](auto unit) {
+        using Unit = decltype(unit);
+        for (uint32_t i = 0; i < at->units && !at->in_conflict; ++i) {
+          const uint64_t original = value_at<Unit>(at->original, i);
+          const uint64_t local = value_at<Unit>(at->local, i);
+          if (local == original) continue;
+          const uint64_t global = Memory::template load<Unit>(word_of<Unit>(*at, i));
+          if (redflag_tolerate_decide(original, local, global) != REDFLAG_TOLERATE_CONFLICT) continue;
+          at->in_conflict = true;
+          may_publish &= raise(found(*at, i, original, local, global, to), to);
+        }
+      });
+    }
+    if (may_publish) return true;
+    for (cell* at = first; at != end; at = at->next) at->in_conflict = false;
+    return false;
+  }
+
+  static void publish(cell& at, ending& to) {
+    with_units(at, [&](auto unit) {
+      using Unit = decltype(unit);
+      for (uint32_t i = 0; i < at.units; ++i) {
+        const uint64_t original = value_at<Unit>(at.original, i);
+        const uint64_t local = value_at<Unit>(at.local, i);
+        if (redflag_tolerate_decide(original, local, original) == REDFLAG_TOLERATE_LEAVE) continue;
+        uint64_t global = original;
+        if (Memory::template replace<Unit>(word_of<Unit>(at, i), global, local)) [[likely]] {
+          ++to.counts.published;
+          continue;
+        }
+        if (redflag_tolerate_decide(original, local, global) == REDFLAG_TOLERATE_CONFLICT) {
+          raise(found(at, i, original, local, global, to), to);
+          settle(at, i, to);
+          return;
+        }
+      }
+    });
+  }
+
+  // Counts a conflict and tells of it. "no": its policy lets nothing be published.
+  [[gnu::cold]] static bool raise(detection conflict, ending& to) {
+    ++to.counts.conflicts;
+    switch (conflict.policy) {
+      case on_conflict::report:
+      case on_conflict::local_wins:
+        conflict.result = outcome::published;
+        break;
+      case on_conflict::other_wins:
+        conflict.result = outcome::dropped;
+        break;
+      case on_conflict::merge:
+        conflict.result = outcome::merged;
+        break;
+      case on_conflict::abort:
+        conflict.result = outcome::fatal;
+        tell(conflict, to.is_testing);
+        std::abort();
+      case on_conflict::throw_error:
+        conflict.result = to.may_throw ? outcome::refused : outcome::published;
+        if (to.may_throw && !to.is_refused) {
+          to.is_refused = true;
+          to.refused = conflict;
+        }
+        break;
+    }
+    tell(conflict, to.is_testing);
+    return conflict.result != outcome::refused;
+  }
+
+  // A variable in conflict, of which the dirty words before `failed` were published.
+  [[gnu::cold]] static void settle(cell& at, uint32_t failed, ending& to) {
+    with_units(at, [&](auto unit) {
+      using Unit = decltype(unit);
+      switch (at.policy) {
+        case on_conflict::report:
+        case on_conflict::local_wins:
+          return overwrite<Unit>(at, failed);
+        case on_conflict::throw_error:
+          if (!to.may_throw) return overwrite<Unit>(at, failed);
+          return take_back<Unit>(at, failed);
+        case on_conflict::other_wins:
+        case on_conflict::abort:
+          return take_back<Unit>(at, failed);
+        case on_conflict::merge:
+          for (uint32_t i = 0; i < failed; ++i) put_value<Unit>(at.original, i, value_at<Unit>(at.local, i));
+          return merge<Unit>(at);
+      }
+    });
+  }
+
+  template <class Unit>
+  static void overwrite(const cell& at, uint32_t from) {
+    for (uint32_t i = from; i < at.units; ++i) {
+      if (value_at<Unit>(at.local, i) != value_at<Unit>(at.original, i))
+        Memory::template store<Unit>(word_of<Unit>(at, i), value_at<Unit>(at.local, i));
+    }
+  }
+
+  template <class Unit>
+  static void take_back(const cell& at, uint32_t end) {
+    for (uint32_t i = 0; i < end; ++i) {
+      uint64_t published = value_at<Unit>(at.local, i);
+      if (published != value_at<Unit>(at.original, i))
+        Memory::template replace<Unit>(word_of<Unit>(at, i), published, value_at<Unit>(at.original, i));
+    }
+  }
+
+  // A word that was published with the section's change in it is no change any more: original takes the value of local. Each round that has to be
+  // made again is one in which somebody else has changed a word.
+  template <class Unit>
+  static void merge(cell& at) {
+    const size_t room = (at.bytes() + sizeof(std::max_align_t) - 1) / sizeof(std::max_align_t);
+    const std::unique_ptr<std::max_align_t[]> buffers(new std::max_align_t[2 * room]());
+    void* const theirs = buffers.get();
+    void* const result = buffers.get() + room;
+    for (bool is_done = false; !is_done;) {
+      snapshot(&at, at.next, [&](cell&) { return theirs; });
+      at.merger(at, at.original, at.local, theirs, result);
+      is_done = true;
+      for (uint32_t i = 0; i < at.units && is_done; ++i) {
+        uint64_t global = value_at<Unit>(theirs, i);
+        const uint64_t merged = value_at<Unit>(result, i);
+        is_done = merged == global || Memory::template replace<Unit>(word_of<Unit>(at, i), global, merged);
+        if (is_done) put_value<Unit>(at.original, i, value_at<Unit>(at.local, i));
+      }
+    }
+  }
+};
+
+}  // namespace redflag::tolerate

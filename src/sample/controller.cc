@@ -1,0 +1,146 @@
+#include "sample/controller.h"
+
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+
+#include "collect/wire_writer.h"
+
+namespace redflag {
+namespace {
+
+constexpr long kTickNanoseconds = 5'000'000;
+
+template <class T>
+std::atomic_ref<T> Atomic(T& word) {
+  return std::atomic_ref<T>(word);
+}
+
+void Wake(uint32_t& word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
+
+bool IsAlive(pid_t pid) { return kill(pid, 0) == 0 || errno == EPERM; }
+
+}  // namespace
+
+Controller::Controller(const SampleOptions& options, MakeCollector make_collector)
+    : options_(options), make_collector_(std::move(make_collector)), door_fd_(memfd_create("redflag-door", 0)) {
+  if (door_fd_ < 0 || ftruncate(door_fd_, sizeof(SampleDoor)) != 0) return;
+  void* at = mmap(nullptr, sizeof(SampleDoor), PROT_READ | PROT_WRITE, MAP_SHARED, door_fd_, 0);
+  if (at == MAP_FAILED) return;
+  door_ = static_cast<SampleDoor*>(at);
+  door_->sampler_pid = static_cast<uint32_t>(getpid());
+}
+
+Controller::~Controller() {
+  if (door_ != nullptr) munmap(door_, sizeof(SampleDoor));
+  if (door_fd_ >= 0) close(door_fd_);
+}
+
+std::string Controller::door_path() const {
+  return door_ == nullptr ? "" : fmt::format("/proc/{}/fd/{}", getpid(), door_fd_);
+}
+
+void Controller::Answer(pid_t program) {
+  for (SampleDoor::Entry& entry : door_->entries) {
+    if (Atomic(entry.state).load(std::memory_order_acquire) != SampleDoor::kAsking) continue;
+    const auto pid = static_cast<pid_t>(entry.pid);
+    uint32_t answer = SampleDoor::kRefused;
+    if (pid == program || options_.children) {
+      for (Guest& guest : sessions_) {  // it has become another program
+        if (guest.session->pid() == pid && !guest.gone) Leave(guest);
+      }
+      Guest& guest = sessions_.emplace_back();
+      guest.collector = make_collector_(pid);
+      guest.session = std::make_unique<Session>(pid, options_, cache_, *guest.collector);
+      if (guest.session->page_fd() >= 0) {
+        entry.page_fd = static_cast<uint32_t>(guest.session->page_fd());
+        answer = SampleDoor::kWelcome;
+      }
+    }
+    Atomic(entry.state).store(answer, std::memory_order_release);
+    Wake(entry.state);
+  }
+}
+
+void Controller::Leave(Guest& guest) {
+  guest.gone = true;
+  guest.session->Finish();
+  guest.collector->Consume(EncodeMessage(EndMessage{}));
+  guest.collector->Finish(0);
+}
+
+void Controller::Run(pid_t program, const std::function<bool()>& ended) {
+  const auto begin = Session::Clock::now();
+  bool over = false;
+  for (;;) {
+    const uint32_t bell = Atomic(door_->bell).load(std::memory_order_acquire);
+    const bool is_last = ended();
+    Answer(program);
+    const auto now = Session::Clock::now();
+    const double seconds = std::chrono::duration<double>(now - begin).count();
+    const bool stop = !over && options_.seconds > 0 && seconds >= options_.seconds;
+    over |= stop;
+    for (Guest& guest : sessions_) {
+      if (guest.gone) continue;
+      guest.session->Tick(now);
+      if (stop) guest.session->Stop();
+      guest.collector->WriteDue(Collector::Clock::now());
+      if (guest.session->pid() != program && !IsAlive(guest.session->pid())) Leave(guest);
+    }
+    if (is_last) break;
+    const timespec wait{.tv_sec = 0, .tv_nsec = kTickNanoseconds};
+    syscall(SYS_futex, &door_->bell, FUTEX_WAIT, bell, &wait, nullptr, 0);
+  }
+  for (Guest& guest : sessions_) {
+    if (guest.gone) continue;
+    guest.session->Stop();  // a process that goes on keeps no breakpoint
+    Leave(guest);
+  }
+}
+
+uint64_t Controller::races() const {
+  uint64_t races = 0;
+  for (const Guest& guest : sessions_) races += guest.collector->races();
+  return races;
+}
+
+std::vector<std::string> Controller::Statistics() const {
+  std::vector<std::string> lines;
+  for (const Guest& guest : sessions_) {
+    const SampleCounters& c = guest.session->counters();
+    const Session::Outcome& outcome = guest.session->outcome();
+    lines.push_back(fmt::format(
+        "process {}: {} places, {} data breakpoints; {} breakpoints met, {} sampled, {} over budget, {} unwatched, "
+        "{} unreadable, {} without room",
+        guest.session->pid(), guest.session->sites(), guest.session->watches(), c.fired, c.sampled, c.over_budget,
+        c.unwatched, c.unreadable, c.no_record));
+    lines.push_back(
+        fmt::format("  stopped for {:.3f} s of {:.3f} s of all threads ({:.2f} %), {} pauses cut short",
+                    static_cast<double>(c.paused_ns) / 1e9, outcome.thread_seconds,
+                    outcome.thread_seconds > 0 ? static_cast<double>(c.paused_ns) / 1e7 / outcome.thread_seconds : 0.0,
+                    c.cut_short));
+    lines.push_back(
+        fmt::format("  conflicts: {} by data breakpoint ({} of them between two stopped threads), {} by value; {} "
+                    "reported, {} both "
+                    "atomic; both stacks in {} of {}",
+                    c.hits, c.collisions, c.changed, outcome.reported, outcome.synchronization, outcome.both_stacks,
+                    outcome.with_second));
+    lines.push_back(fmt::format("  lost: {} stale, {} late; {} met elsewhere, {} not ours", c.stale, c.late,
+                                c.elsewhere, c.foreign));
+    if (options_.self_check) {
+      lines.push_back(fmt::format("  self-check: {} tried, {} met their own data breakpoint, {} elsewhere",
+                                  c.self_tried, c.self_met, c.self_wrong));
+    }
+  }
+  return lines;
+}
+
+}  // namespace redflag

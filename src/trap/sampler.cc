@@ -1,0 +1,347 @@
+#include "trap/sampler.h"
+
+#include "base/arch.h"
+#include "trap/machine.h"
+#include "trap/system.h"
+
+namespace redflag::trap {
+namespace {
+
+constexpr uint64_t kMicrosecond = 1'000, kMillisecond = 1'000'000;
+constexpr uint64_t kShortest = 200 * kMicrosecond;  // the longest pause at a place that is met all the time
+constexpr uint64_t kPatience = 4;                   // slices without progress
+constexpr uint64_t kSlice = kMillisecond;
+constexpr uint64_t kProgress = 20 * kMicrosecond;  // of processor time in a slice
+constexpr int kTagShift = 3;                       // sample number below
+
+uint8_t* StatesOf(SamplePage* page) { return reinterpret_cast<uint8_t*>(page) + page->states_offset; }
+const uint32_t* ArmedOf(SamplePage* page) {
+  return reinterpret_cast<const uint32_t*>(reinterpret_cast<const uint8_t*>(page) + page->armed_offset);
+}
+
+}  // namespace
+
+const SampleSite& Sampler::SiteAt(uint32_t index) const {
+  return reinterpret_cast<const SampleSite*>(reinterpret_cast<const uint8_t*>(page_) + page_->sites_offset)[index];
+}
+
+uint32_t Sampler::FindSite(uint64_t address) const {
+  const uint32_t count = Load(page_->module_count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const SampleModule& module = page_->modules[i];
+    if (address < module.begin || address >= module.end) continue;
+    uint32_t low = module.first_site, high = module.first_site + module.count;
+    while (low < high) {
+      const uint32_t middle = low + (high - low) / 2;
+      if (SiteAt(middle).address < address) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low < module.first_site + module.count && SiteAt(low).address == address) return low;
+  }
+  return kNone;
+}
+
+void Sampler::RingBell() {
+  __atomic_fetch_add(&door_->bell, 1, __ATOMIC_RELEASE);
+  Wake(&door_->bell);
+}
+
+// Nobody is woken for it: the sampling process looks often enough.
+void Sampler::TellFired(uint32_t index) {
+  Store(StatesOf(page_)[index], uint8_t{0});
+  const uint32_t at = __atomic_fetch_add(&page_->fired_head, 1, __ATOMIC_ACQ_REL) % SamplePage::kFiredRing;
+  Store(page_->fired[at], index + 1);
+}
+
+uint64_t Sampler::Random() {
+  uint64_t x = __atomic_add_fetch(&random_, 0x9e3779b97f4a7c15, __ATOMIC_RELAXED) ^ Now();
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
+  x = (x ^ x >> 27) * 0x94d049bb133111eb;
+  return x ^ x >> 31;
+}
+
+// At random (3.2.3), up to an upper bound. A place that was met as soon as it had its breakpoint is met all the time, and so is, likely, its
+// partner: a short pause is enough. One that took long is worth a long one.
+uint64_t Sampler::ChooseDelay(uint32_t index) {
+  const uint64_t armed = ArmedOf(page_)[index];
+  const uint64_t now = Now() / kMillisecond;
+  const uint64_t waited = static_cast<uint32_t>(now - armed) * kMillisecond;
+  uint64_t most = waited / 4;
+  if (most < kShortest) most = kShortest;
+  if (const uint64_t limit = page_->most_delay_us * kMicrosecond; most > limit) most = limit;
+  return most == 0 ? 0 : Random() % most + 1;
+}
+
+uint32_t Sampler::TakeSample() {
+  for (uint32_t i = 0; i < kSamples; ++i) {
+    uint32_t free = 0;
+    if (__atomic_compare_exchange_n(&samples_[i].taken, &free, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return i;
+  }
+  return kNone;
+}
+
+uint32_t Sampler::TakeRecord(uint32_t site) {
+  for (uint32_t i = 0; i < SamplePage::kRecords; ++i) {
+    uint32_t free = SampleRecord::kFree;
+    if (__atomic_compare_exchange_n(&page_->records[i].state, &free, SampleRecord::kTaken, false, __ATOMIC_ACQ_REL,
+                                    __ATOMIC_RELAXED)) {
+      page_->records[i].site = site;
+      page_->records[i].has_second = 0;
+      page_->records[i].second_waits = 0;
+      return i;
+    }
+  }
+  return kNone;
+}
+
+void Sampler::WriteStop(SampleStop& stop, const ucontext_t& context, bool is_before) const {
+  stop.tid = ThreadId();
+  stop.pc = ProgramCounter(context);
+  stop.is_before = is_before ? 1 : 0;
+  CopyRegisters(context, stop.registers);
+  stop.stack_begin = StackPointer(context) - kRedZone;
+  const OwnMemory memory;
+  const int64_t got = memory.Read(stop.stack_begin, stop.stack, SampleStop::kStackBytes);
+  stop.stack_bytes = got > 0 ? static_cast<uint32_t>(got) : 0;
+}
+
+bool Sampler::OnTrap(const siginfo_t* info, ucontext_t& context) {
+  if (Watches::IsOurs(info)) {
+    const Watches::Met met = Watches::Read(info);
+    if (page_ == nullptr || Load(page_->phase) < SamplePage::kGo) {
+      probe_tag_met = met.tag;
+    } else {
+      OnWatch(info, context);
+    }
+    return true;
+  }
+  if (page_ == nullptr || Load(page_->phase) < SamplePage::kGo || info->si_code <= 0) return false;
+  const uint64_t pc = BreakpointOf(context);
+  const uint32_t index = FindSite(pc);
+  if (index == kNone) return false;
+  const SampleSite& site = SiteAt(index);
+  GoOnAt(context, pc);
+  {
+    const OwnMemory memory;
+    if (!memory.Write(pc, site.original, kBreakpointBytes)) return false;
+  }
+  if (Pid() != page_->pid) {  // it was inherited; who shares our memory (vfork) shares the place, too
+    Count(page_->counters.elsewhere);
+    return true;
+  }
+  Count(page_->counters.fired);
+  uint64_t registers[SampleStop::kRegisters] = {};
+  CopyRegisters(context, registers);
+  const bool never = (site.access.flags & MemoryAccess::kRepeated) != 0 && registers[kCountX86] == 0;
+  if (Load(page_->off) == 0 && !never) {
+    const uint64_t address = site.access.Address(registers, pc, kProgramCounterIsNext);
+    if (page_->self_check != 0) {
+      SelfCheck(site, address);
+    } else {
+      DoSample(index, address, context);
+    }
+  }
+  TellFired(index);
+  return true;
+}
+
+// Two threads that are both stopped, each by a breakpoint, before accesses to the same bytes: the one that came first has the sample.
+bool Sampler::Collide(const SampleSite& site, uint64_t address, const ucontext_t& context) {
+  for (Sample& sample : samples_) {
+    if (Load(sample.taken) != 2 || Load(sample.hit) != Sample::kOpen) continue;
+    if (address + site.access.size <= sample.address || address >= sample.address + sample.size) continue;
+    if (!site.access.writes() && sample.writes == 0) continue;
+    if (!Claim(sample, context, true)) continue;
+    Count(page_->counters.collisions);
+    return true;
+  }
+  return false;
+}
+
+void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& context) {
+  const SampleSite& site = SiteAt(index);
+  SampleCounters& counters = page_->counters;
+  if (Collide(site, address, context)) return;
+  const uint64_t delay = ChooseDelay(index);
+  if (__atomic_sub_fetch(&page_->pause_left_ns, static_cast<int64_t>(delay), __ATOMIC_RELAXED) < 0) {
+    __atomic_add_fetch(&page_->pause_left_ns, static_cast<int64_t>(delay), __ATOMIC_RELAXED);
+    return Count(counters.over_budget);
+  }
+  const uint64_t begin = Now();
+  const uint32_t number = TakeSample();
+  const uint32_t which = number == kNone ? kNone : TakeRecord(index);
+  bool conflict = false;
+  if (which == kNone) {
+    Count(counters.no_record);
+  } else {
+    Sample& sample = samples_[number];
+    SampleRecord& record = page_->records[which];
+    const uint32_t size = site.access.size;
+    record.address = address;
+    record.size = size;
+    const bool readable = OwnMemory().Read(address, record.before, size) == static_cast<int64_t>(size);
+    if (!readable) {
+      Count(counters.unreadable);
+    } else {
+      Count(counters.sampled);
+      sample.use++;
+      sample.owner = ThreadId();
+      sample.record = which;
+      sample.address = address;
+      sample.size = size;
+      sample.writes = site.access.writes() ? 1 : 0;
+      Store(sample.hit, uint32_t{Sample::kOpen});
+      record.watched = 0;
+      sample.mask = page_->repeated_read_only != 0 ? 0 : watches_.Take(address, size, record.watched);
+      if (sample.mask == 0) {
+        record.watched = 0;
+        Count(counters.unwatched);
+      }
+      Store(sample.taken, uint32_t{2});
+      if (sample.mask != 0) {
+        watches_.Arm(sample.mask, address, record.watched, site.access.writes(), sample.use << kTagShift | number);
+      }
+      if (!Wait(sample, delay)) Count(counters.cut_short);
+      if (sample.mask != 0) watches_.Disarm(sample.mask);
+      uint32_t open = Sample::kOpen;
+      if (!__atomic_compare_exchange_n(&sample.hit, &open, Sample::kClosed, false, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE)) {
+        for (int i = 0; i < 1000 && Load(sample.hit) == Sample::kComing; ++i) {
+          Await(&sample.hit, Sample::kComing, kMillisecond);
+        }
+        record.has_second = Load(sample.hit) == Sample::kCame ? 1 : 0;
+      }
+      OwnMemory().Read(address, record.after, size);
+      bool changed = false;
+      const auto* before = reinterpret_cast<const uint8_t*>(record.before);
+      const auto* after = reinterpret_cast<const uint8_t*>(record.after);
+      for (uint32_t i = 0; i < size; ++i) changed |= before[i] != after[i];
+      conflict = record.has_second != 0 || changed;
+      if (record.has_second != 0) {
+        Count(counters.hits);
+      } else if (changed) {
+        Count(counters.changed);
+      }
+      watches_.GiveBack(sample.mask);
+      record.paused_ns = Now() - begin;
+      if (conflict) WriteStop(record.first, context, true);
+    }
+    Store(record.state, conflict ? uint32_t{SampleRecord::kPublished} : uint32_t{SampleRecord::kFree});
+  }
+  if (number != kNone) Store(samples_[number].taken, uint32_t{0});
+  const uint64_t paused = Now() - begin;
+  Count(counters.paused_ns, paused);
+  __atomic_add_fetch(&page_->pause_left_ns, static_cast<int64_t>(delay) - static_cast<int64_t>(paused),
+                     __ATOMIC_RELAXED);
+  if (!conflict) return;
+  RingBell();
+  SampleRecord& record = page_->records[which];
+  for (int i = 0; page_->hold_second != 0 && i < 5000 && Load(record.second_waits) != 0; ++i) {
+    Await(&record.second_waits, 1, kMillisecond);
+  }
+}
+
+// Until somebody comes or the time is over. Ends early if no thread of the process gets anything done (3.2.3): they may all wait for this one.
+bool Sampler::Wait(Sample& sample, uint64_t delay) {
+  const uint64_t end = Now() + delay;
+  uint64_t work = 0;
+  uint64_t idle = 0;
+  for (uint64_t now = Now(); now < end; now = Now()) {
+    const uint64_t left = end - now;
+    Await(&sample.hit, Sample::kOpen, left < kSlice ? left : kSlice);
+    if (Load(sample.hit) != Sample::kOpen) return true;
+    if (left <= kSlice) break;
+    const uint64_t done = Now(CLOCK_PROCESS_CPUTIME_ID);
+    idle = done - work < kProgress ? idle + 1 : 0;
+    work = done;
+    if (idle >= kPatience) return false;
+  }
+  return true;
+}
+
+// A thread that came: the first one counts.
+bool Sampler::Claim(Sample& sample, const ucontext_t& context, bool is_before) {
+  uint32_t open = Sample::kOpen;
+  if (!__atomic_compare_exchange_n(&sample.hit, &open, Sample::kComing, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+    return false;
+  }
+  SampleRecord& record = page_->records[sample.record];
+  const bool hold = page_->hold_second != 0;
+  if (hold) Store(record.second_waits, uint32_t{1});
+  WriteStop(record.second, context, is_before);
+  // At once: on arm64 the thread would be stopped again at the same place, elsewhere at its next access to these bytes.
+  watches_.Disarm(sample.mask);
+  Store(sample.hit, uint32_t{Sample::kCame});
+  Wake(&sample.hit);
+  for (int i = 0; hold && i < 5000 && Load(record.second_waits) != 0; ++i) {
+    Await(&record.second_waits, 1, kMillisecond);
+  }
+  return true;
+}
+
+void Sampler::OnWatch(const siginfo_t* info, const ucontext_t& context) {
+  const Watches::Met met = Watches::Read(info);
+  Sample& sample = samples_[met.tag % kSamples];
+  if (met.late) return Count(page_->counters.late);
+  // The kernel reads the tag when it delivers the signal, which may be after the data breakpoint was given to another sample. The address is that
+  // of the access.
+  const bool is_its = met.address >= sample.address && met.address < sample.address + sample.size;
+  if (Load(sample.taken) != 2 || sample.use != met.tag >> kTagShift || !is_its) {
+    Count(page_->counters.stale);
+    return;
+  }
+  if (page_->self_check != 0) return OnOwnWatch(sample, met);
+  if (sample.owner == ThreadId()) return Count(page_->counters.stale);
+  if (!Claim(sample, context, kWatchStopsBefore)) Count(page_->counters.stale);
+}
+
+// The thread watches its own access, goes on, and has to meet the data breakpoint where its address was worked out to be.
+void Sampler::SelfCheck(const SampleSite& site, uint64_t address) {
+  const uint32_t number = TakeSample();
+  if (number == kNone) return;
+  Sample& sample = samples_[number];
+  uint64_t ignored[8];
+  uint32_t watched = 0;
+  sample.mask = watches_.Take(address, site.access.size, watched);
+  const bool readable = OwnMemory().Read(address, ignored, site.access.size) == static_cast<int64_t>(site.access.size);
+  if (sample.mask == 0 || !readable) {
+    watches_.GiveBack(sample.mask);
+    Store(sample.taken, uint32_t{0});
+    return;
+  }
+  sample.use++;
+  sample.owner = ThreadId();
+  sample.address = address;
+  sample.size = site.access.size;
+  Store(sample.taken, uint32_t{2});
+  Count(page_->counters.self_tried);
+  // What writes is watched for writes only: that it does write is checked as well.
+  watches_.Arm(sample.mask, address, watched, !site.access.writes(), sample.use << kTagShift | number);
+}
+
+void Sampler::OnOwnWatch(Sample& sample, const Watches::Met& met) {
+  if (sample.owner != ThreadId()) return;
+  const bool is_right = met.address >= sample.address && met.address < sample.address + sample.size;
+  Count(is_right ? page_->counters.self_met : page_->counters.self_wrong);
+  watches_.Disarm(sample.mask);
+  watches_.GiveBack(sample.mask);
+  Store(sample.taken, uint32_t{0});
+}
+
+void Sampler::Withdraw(SamplePage::Why why) {
+  if (page_ == nullptr || Pid() != page_->pid) return;
+  uint32_t go = SamplePage::kGo;
+  if (!__atomic_compare_exchange_n(&page_->phase, &go, SamplePage::kLeave, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    return;
+  page_->why = why;
+  Store(page_->off, uint32_t{1});
+  RingBell();
+  for (int i = 0; i < 2000 && Load(page_->phase) != SamplePage::kLeft; ++i) {
+    Await(&page_->phase, SamplePage::kLeave, kMillisecond);
+  }
+}
+
+}  // namespace redflag::trap

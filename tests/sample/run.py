@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""`redflag sample` on programs that are compiled without us.
+
+  run.py --redflag REDFLAG --build FOLDER [--long] [--only NAME]
+
+--long: races found in 20 of 20 runs within the time they should take, 10,000 self-checks.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ARGS = None
+
+# On a machine where many others want the processors, a pause takes longer than was meant, and so uses up the budget.
+BUSY = ["--budget", "20%"]
+
+
+def build(name, *flags):
+    program = ARGS.build / (name + "".join(flag.replace("/", "_") for flag in flags))
+    subprocess.run(["g++-12", "-std=c++20", "-g", "-O2", "-pthread", "-w", *flags, str(HERE / f"{name}.cc"), "-o", str(program)], check=True)
+    return program
+
+
+class Sampled:
+    """One run. `reports`: what came as JSON; `counts`: what --stats says."""
+
+    def __init__(self, program, *arguments, options=(), timeout=120):
+        json_path = ARGS.build / "reports.json"
+        json_path.unlink(missing_ok=True)
+        command = [str(ARGS.redflag), "sample", "--stats", "--json", str(json_path), *options, "--", str(program), *arguments]
+        self.result = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+        self.code, self.stdout, self.stderr = self.result.returncode, self.result.stdout, self.result.stderr
+        lines = [json.loads(line) for line in json_path.read_text().splitlines()] if json_path.exists() else []
+        self.reports = [line for line in lines if line.get("kind") == "data-race"]
+
+    def count(self, pattern):
+        found = re.search(pattern, self.stderr)
+        return int(found.group(1)) if found else None
+
+
+class SampleTest(unittest.TestCase):
+    def test_hot_race(self):
+        run = Sampled(build("hot"), "3", options=BUSY)
+        self.assertEqual((run.code, run.stdout), (66, "counted\n"), run.stderr)
+        self.assertIn("DATA RACE on counter", run.stderr)
+        self.assertNotIn("on done", run.stderr)
+        self.assertIn("caught in the act", run.stderr)
+        first = run.stderr.split("\n\n")[0]
+        self.assertEqual(first.count("hot.cc:14"), 2, run.stderr)  # both sides; a change that is merely seen has one
+
+    def test_cold_race(self):
+        run = Sampled(build("cold"), "10", options=BUSY)
+        self.assertEqual((run.code, run.stdout), (66, "read\n"), run.stderr)
+        self.assertIn("DATA RACE on shared_value", run.stderr)
+
+    def test_nothing_on_locked_and_atomic_data(self):
+        run = Sampled(build("clean"), "3", options=["--rate", "1000", "--budget", "20%"])
+        self.assertEqual((run.code, run.stdout), (0, "clean\n"), run.stderr)
+        self.assertGreater(run.count(r"met, (\d+) sampled"), 20, run.stderr)
+        self.assertNotIn("DATA RACE", run.stderr)
+
+    def test_stripped_program(self):
+        run = Sampled(build("hot", "-s"), "3", options=BUSY)
+        self.assertEqual((run.code, run.stdout), (66, "counted\n"), run.stderr)
+
+    def test_program_at_a_fixed_address(self):
+        run = Sampled(build("hot", "-no-pie"), "3", options=BUSY)
+        self.assertEqual((run.code, run.stdout), (66, "counted\n"), run.stderr)
+        self.assertIn("DATA RACE on counter", run.stderr)
+
+    def test_repeated_read_is_said_and_finds_changes(self):
+        run = Sampled(build("hot"), "3", options=["--repeated-read", *BUSY])
+        self.assertEqual(run.code, 66, run.stderr)
+        self.assertIn("without data breakpoints", run.stderr)
+        self.assertIn("an unknown writer", run.stderr)
+        self.assertIn("no data breakpoint was to be had", run.stderr)
+
+    def test_the_kernel_as_a_writer(self):
+        run = Sampled(build("kernel_writes"), "3", options=["--rate", "1000", "--budget", "30%"])
+        self.assertEqual((run.code, run.stdout), (66, "read\n"), run.stderr)
+        self.assertIn("DATA RACE on buffer", run.stderr)
+        self.assertIn("an unknown writer", run.stderr)
+
+    def test_programs_do_what_they_do_without_us(self):
+        program = build("surroundings")
+        alone = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=False)
+        for options in ([], ["--children"], ["--rate", "5000", "--budget", "50%"]):
+            run = Sampled(program, options=["--exit-code", "0", *options])
+            self.assertEqual((run.code, run.stdout), (alone.returncode, alone.stdout), run.stderr)
+
+    def test_self_check(self):
+        run = Sampled(build("surroundings"), options=["--self-check", "--rate", "20000"])
+        tried, met = run.count(r"self-check: (\d+) tried"), run.count(r"tried, (\d+) met")
+        self.assertGreater(tried, 30, run.stderr)
+        self.assertEqual(tried, met, run.stderr)
+
+    def test_budget_zero_stops_nobody(self):
+        run = Sampled(build("hot"), "1", options=["--budget", "0%", "--delay", "1"])
+        self.assertEqual(run.code, 0, run.stderr)
+
+    def test_rate_zero_sets_no_breakpoints(self):
+        run = Sampled(build("hot"), "1", options=["--rate", "0"])
+        self.assertEqual((run.code, run.count(r"; (\d+) breakpoints met")), (0, 0), run.stderr)
+
+    def test_outputs_are_those_of_run(self):
+        sarif, text = ARGS.build / "out.sarif", ARGS.build / "out.txt"
+        run = Sampled(build("hot"), "3", options=["--sarif", str(sarif), "--text", str(text), "--exit-code", "9", *BUSY])
+        self.assertEqual(run.code, 9, run.stderr)
+        self.assertTrue(json.loads(sarif.read_text())["runs"][0]["results"])
+        self.assertIn("counter", text.read_text())
+        report = run.reports[0]
+        self.assertEqual(report["detector"], "sample")
+
+    def test_suppressions_and_special_variables(self):
+        rules = ARGS.build / "rules.txt"
+        rules.write_text("race:Count\n")
+        run = Sampled(build("hot"), "2", options=["--suppressions", str(rules)])
+        self.assertEqual((run.code, "DATA RACE" in run.stderr), (0, False), run.stderr)
+
+    def test_focus(self):
+        run = Sampled(build("hot"), "2", options=["--focus", "hot.cc:14", *BUSY])
+        self.assertEqual(run.code, 66, run.stderr)
+        wrong = Sampled(build("hot"), "0.2", options=["--focus", "no_such_function"])
+        self.assertIn("nothing in", wrong.stderr)
+
+    def test_refusals(self):
+        static = build("hot", "-static")
+        run = Sampled(static)
+        self.assertEqual(run.code, 2)
+        self.assertIn("statically linked", run.stderr)
+        self.assertEqual(Sampled("/nonexistent").code, 127)
+        self.assertEqual(Sampled("/bin/true", options=["--budget", "lots"]).code, 2)
+
+    def test_core_leaves_both_threads_there(self):
+        run = Sampled(build("hot"), "5", options=["--on-race", "core", *BUSY])
+        self.assertEqual(run.code, 66, run.stderr)
+        self.assertIn("both threads are at their accesses", run.stderr)
+        self.assertNotIn("counted", run.stdout)
+
+
+class LongTest(unittest.TestCase):
+    def test_races_are_found_in_time(self):
+        for name, seconds in [("hot", "1"), ("cold", "5")]:
+            program = build(name)
+            missed = sum(Sampled(program, seconds).code != 66 for _ in range(20))
+            self.assertEqual(missed, 0, f"{name}: {missed} of 20 runs")
+
+    def test_ten_thousand_self_checks(self):
+        tried = met = 0
+        for _ in range(50):
+            code = "import json,re\nfor i in range(300): json.loads(json.dumps({str(k):[k,'x'*k] for k in range(40)}))"
+            run = Sampled("python3", "-c", code, options=["--self-check", "--rate", "50000"])
+            tried += run.count(r"self-check: (\d+) tried")
+            met += run.count(r"tried, (\d+) met")
+            if tried >= 10000:
+                break
+        print(f"self-check: {met} of {tried}")
+        self.assertGreaterEqual(tried, 10000)
+        self.assertEqual(tried, met)
+
+
+def main():
+    global ARGS
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--redflag", type=pathlib.Path, required=True)
+    parser.add_argument("--build", type=pathlib.Path, required=True)
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--only", default="")
+    ARGS = parser.parse_args()
+    ARGS.build.mkdir(parents=True, exist_ok=True)
+    os.environ["XDG_CACHE_HOME"] = str(ARGS.build / "cache")
+    suite = unittest.TestSuite()
+    for case in [LongTest] if ARGS.long else [SampleTest]:
+        for name in unittest.defaultTestLoader.getTestCaseNames(case):
+            if ARGS.only in name:
+                suite.addTest(case(name))
+    return 0 if unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
