@@ -22,11 +22,13 @@
 //   tolerated<T&> v(m, variable, policy)       a variable that is there already
 //   tolerated_target<T> v(m, *pointer, policy) the target of a pointer, inside of a section
 //   auto s = v.lock(); s->x = 1;               takes the mutex, and works on the copy
+//   read_once(x), write_once(x, value)         one relaxed access: from outside, or the only one of a section
 //
 // docs/tolerate.md says what is promised of which race, what it costs, and which options there are (REDFLAG_OPTIONS=tolerate=...).
 #pragma once
 
 #include "redflag/race_error.hpp"
 #include "redflag/tolerate/mutex.hpp"
+#include "redflag/tolerate/outside.hpp"
 #include "redflag/tolerate/section.hpp"
 #include "redflag/tolerate/variable.hpp"

@@ -34,35 +34,32 @@ int redflag_tolerate_chosen(redflag_tolerate_site* site) {
 
 redflag_tolerate_action redflag_tolerate_epilog(redflag_tolerate_site* site, void* global, uint64_t original,
                                                 uint64_t local, uint32_t bytes) {
-  cell variable;
-  variable.global = global;
-  variable.original = &original;
-  variable.local = &local;
-  variable.units = 1;
-  variable.unit_bytes = static_cast<uint8_t>(bytes);
-  variable.policy = static_cast<on_conflict>(site->policy);
   // Values are passed as numbers, and copies are bytes.
+  alignas(8) unsigned char copies[2 * sizeof(uint64_t)];
+  const auto put = [&](auto unit) {
+    put_value<decltype(unit)>(copies, 0, original);
+    put_value<decltype(unit)>(copies, 1, local);
+  };
   switch (bytes) {
     case 1:
-      put_value<unit1>(&original, 0, original);
-      put_value<unit1>(&local, 0, local);
+      put(unit1{});
       break;
     case 2:
-      put_value<unit2>(&original, 0, original);
-      put_value<unit2>(&local, 0, local);
+      put(unit2{});
       break;
     case 4:
-      put_value<unit4>(&original, 0, original);
-      put_value<unit4>(&local, 0, local);
+      put(unit4{});
       break;
     default:
+      put(unit8{});
       break;
   }
+  cell variable(global, copies, 1, static_cast<uint8_t>(bytes), static_cast<on_conflict>(site->policy), nullptr);
   class Unlisted : public section {
    public:
     using section::section;
   } const where(site->section, site->file, site->line);
-  counters counts;
+  tallies counts;
   ending end(where, counts, __atomic_load_n(&site->choice, __ATOMIC_RELAXED) == 1 + static_cast<int32_t>(mode::testing),
              false);
   engine<hardware>::epilog(&variable, nullptr, end);

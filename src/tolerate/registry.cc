@@ -133,10 +133,7 @@ section::~section() {
   if (!is_listed_) return;  // it was never entered, and nobody else can see it
   const bool was_testing = is_testing();
   Registry::Get().Remove(*this);
-  counters_.outside_reads = outside_reads_.load(std::memory_order_relaxed);
-  counters_.outside_writes = outside_writes_.load(std::memory_order_relaxed);
-  counters_.inconsistent += inconsistent_reads_.load(std::memory_order_relaxed);
-  if (was_testing) PrintSummary(title(), counters_);
+  if (was_testing) PrintSummary(title(), counted());
 }
 
 std::string section::title() const {

@@ -44,6 +44,26 @@ struct unit8 {
   using value = uint64_t;
 };
 
+// The one that a whole value of so many bytes is.
+template <size_t kBytes>
+struct unit_of_bytes;
+template <>
+struct unit_of_bytes<1> {
+  using type = unit1;
+};
+template <>
+struct unit_of_bytes<2> {
+  using type = unit2;
+};
+template <>
+struct unit_of_bytes<4> {
+  using type = unit4;
+};
+template <>
+struct unit_of_bytes<8> {
+  using type = unit8;
+};
+
 struct hardware {
   // Sections: a load is not made before an earlier one, and what the section wrote elsewhere is there when its words are.
   template <class Unit>
@@ -96,29 +116,39 @@ void put_value(void* words, size_t index, uint64_t wide) {
   std::memcpy(static_cast<unsigned char*>(words) + index * sizeof value, &value, sizeof value);
 }
 
-struct cell {
-  void* global = nullptr;
-  void* original = nullptr;
-  void* local = nullptr;
-  uint32_t units = 0;
-  uint8_t unit_bytes = 0;
-  on_conflict policy = on_conflict::report;
-  bool in_conflict = false;  // in the epilog
-  // Settles a conflict: original, local and global are given, the result is written.
-  void (*merger)(const cell& self, const void* original, const void* local, const void* global, void* result) = nullptr;
-  cell* next = nullptr;
-  size_t offset = 0;  // in the copies of a shared section
+// Settles a conflict: original, local and global are given, the result is written.
+class merger {
+ public:
+  virtual ~merger() = default;
+  virtual void merge(const void* original, const void* local, const void* global, void* result) const = 0;
+};
 
+struct cell {
+  cell(void* where, void* both_copies, uint32_t count, uint8_t bytes_of_unit, on_conflict with, const merger* by)
+      : global(where), copies(both_copies), merging(by), units(count), unit_bytes(bytes_of_unit), policy(with) {}
+
+  void* original() const { return copies; }
+  void* local() const { return static_cast<unsigned char*>(copies) + bytes(); }
   size_t bytes() const { return size_t{units} * unit_bytes; }
+
+  void* global;
+  void* copies;  // the original, and the local one behind it
+  cell* next = nullptr;
+  const merger* merging;  // null unless the policy is merge
+  uint32_t units;
+  uint8_t unit_bytes;
+  on_conflict policy;
+  bool in_conflict = false;  // in the epilog
+  bool is_attached = false;  // of one that exists while a section does
 };
 
 // What the epilog has to say to the section it ends.
 struct ending {
-  ending(const section& of, counters& counted, bool testing, bool throwing)
+  ending(const section& of, tallies& counted, bool testing, bool throwing)
       : where(of), counts(counted), is_testing(testing), may_throw(throwing) {}
 
   const section& where;
-  counters& counts;
+  tallies& counts;
   bool is_testing;
   bool may_throw;
   bool is_refused = false;  // data_race_error is to be thrown when the lock is given up
@@ -138,7 +168,10 @@ class engine {
       collect(*at, into(*at));
       words += at->units;
     }
-    if (words <= 1) return true;
+    return words <= 1 || again(first, end, into);
+  }
+  template <class Into>
+  static bool again(cell* first, const cell* end, const Into& into) {
     for (int i = 0; i < kMostCollects; ++i) {
       bool is_same = true;
       for (cell* at = first; at != end; at = at->next) is_same &= !collect(*at, into(*at));
@@ -147,58 +180,43 @@ class engine {
     return false;
   }
 
-  // Most sections have one word.
+  // The beginning of a section, or of a variable in it; most have one word.
   [[gnu::always_inline]] static bool prolog(cell* first, const cell* end) {
     if (first->units == 1 && first->next == end) {
-      if (first->unit_bytes == 8) return prolog_of_word<unit8>(*first);
-      if (first->unit_bytes == 4) return prolog_of_word<unit4>(*first);
+      if (first->unit_bytes == 8) return prolog_of_word<unit8>(first->global, first->copies);
+      if (first->unit_bytes == 4) return prolog_of_word<unit4>(first->global, first->copies);
     }
     return prolog_of_words(first, end);
   }
 
-  [[gnu::always_inline]] static void epilog(cell* first, const cell* end, ending& to) {
-    if (first->units == 1 && first->next == end && !to.is_testing) {
-      if (first->unit_bytes == 8 && is_settled<unit8>(*first, to)) return;
-      if (first->unit_bytes == 4 && is_settled<unit4>(*first, to)) return;
-    }
-    epilog_of_words(first, end, to);
+  // The epilog of one word, of a section that is not in testing. "no": nothing was done, there are more words or a conflict.
+  [[gnu::always_inline]] static bool settles(cell* first, const cell* end, tallies& counts) {
+    if (first->units != 1 || first->next != end) return false;
+    if (first->unit_bytes == 8) return settles_word<unit8>(first->global, first->copies, counts);
+    if (first->unit_bytes == 4) return settles_word<unit4>(first->global, first->copies, counts);
+    return false;
   }
 
- private:
   template <class Unit>
-  [[gnu::always_inline]] static bool prolog_of_word(cell& at) {
-    const uint64_t value = Memory::template load<Unit>(at.global);
-    put_value<Unit>(at.original, 0, value);
-    put_value<Unit>(at.local, 0, value);
+  [[gnu::always_inline]] static bool prolog_of_word(const void* global, void* copies) {
+    const uint64_t value = Memory::template load<Unit>(global);
+    put_value<Unit>(copies, 0, value);
+    put_value<Unit>(copies, 1, value);
     return true;
   }
-
-  // "no": there is a conflict.
   template <class Unit>
-  [[gnu::always_inline]] static bool is_settled(cell& at, ending& to) {
-    const uint64_t original = value_at<Unit>(at.original, 0);
-    const uint64_t local = value_at<Unit>(at.local, 0);
+  [[gnu::always_inline]] static bool settles_word(void* at, const void* copies, tallies& counts) {
+    const uint64_t original = value_at<Unit>(copies, 0);
+    const uint64_t local = value_at<Unit>(copies, 1);
     if (redflag_tolerate_decide(original, local, original) == REDFLAG_TOLERATE_LEAVE) return true;
     uint64_t global = original;
-    if (!Memory::template replace<Unit>(at.global, global, local)) [[unlikely]]
+    if (!Memory::template replace<Unit>(at, global, local)) [[unlikely]]
       return false;
-    ++to.counts.published;
+    ++counts.published;
     return true;
   }
 
-  static bool prolog_of_words(cell* first, const cell* end) {
-    const bool is_steady = snapshot(first, end, [](cell& at) { return at.original; });
-    for (cell* at = first; at != end; at = at->next) copy_words(*at);
-    return is_steady;
-  }
-  static void copy_words(cell& at) {
-    with_units(at, [&](auto unit) {
-      using Unit = decltype(unit);
-      for (uint32_t i = 0; i < at.units; ++i) put_value<Unit>(at.local, i, value_at<Unit>(at.original, i));
-    });
-  }
-
-  static void epilog_of_words(cell* first, const cell* end, ending& to) {
+  static void epilog(cell* first, const cell* end, ending& to) {
     size_t dirty = 0;
     for (cell* at = first; at != end; at = at->next) {
       dirty += count_dirty(*at);
@@ -215,6 +233,54 @@ class engine {
         publish(*at, to);
       }
     }
+  }
+
+ private:
+  // Both copies at once, and whether the words are still the same; if not, as often as it takes.
+  static bool prolog_of_words(cell* first, const cell* end) {
+    size_t words = 0;
+    for (cell* at = first; at != end; at = at->next) {
+      words += at->units;
+      each_word(*at, [](auto unit, void* word, void* original, void* local) {
+        using Unit = decltype(unit);
+        const uint64_t value = Memory::template load<Unit>(word);
+        put_value<Unit>(original, 0, value);
+        put_value<Unit>(local, 0, value);
+      });
+    }
+    if (words <= 1) return true;
+    bool is_same = true;
+    for (cell* at = first; at != end; at = at->next) {
+      each_word(*at, [&is_same](auto unit, void* word, void* original, void* local) {
+        using Unit = decltype(unit);
+        const uint64_t value = Memory::template load<Unit>(word);
+        if (value == value_at<Unit>(original, 0)) [[likely]]
+          return;
+        is_same = false;
+        put_value<Unit>(original, 0, value);
+        put_value<Unit>(local, 0, value);
+      });
+    }
+    return is_same || collect_again(first, end);
+  }
+  [[gnu::cold]] static bool collect_again(cell* first, const cell* end) {
+    const bool is_steady = again(first, end, [](cell& at) { return at.original(); });
+    for (cell* at = first; at != end; at = at->next) std::memcpy(at->local(), at->original(), at->bytes());
+    return is_steady;
+  }
+
+  // The words of a cell, with the places of their copies.
+  template <class Visitor>
+  [[gnu::always_inline]] static void each_word(const cell& at, const Visitor& visit) {
+    with_units(at, [&](auto unit) {
+      constexpr size_t kBytes = sizeof(typename decltype(unit)::value);
+      auto* word = static_cast<unsigned char*>(at.global);
+      auto* original = static_cast<unsigned char*>(at.original());
+      auto* local = static_cast<unsigned char*>(at.local());
+      for (const unsigned char* const end = word + size_t{at.units} * kBytes; word != end;
+           word += kBytes, original += kBytes, local += kBytes)
+        visit(unit, word, original, local);
+    });
   }
 
   template <class Visitor>
@@ -250,12 +316,12 @@ class engine {
   }
 
   static size_t count_dirty(const cell& at) {
-    return with_units(at, [&](auto unit) {
+    size_t dirty = 0;
+    each_word(at, [&dirty](auto unit, void*, void* original, void* local) {
       using Unit = decltype(unit);
-      size_t dirty = 0;
-      for (uint32_t i = 0; i < at.units; ++i) dirty += value_at<Unit>(at.local, i) != value_at<Unit>(at.original, i);
-      return dirty;
+      dirty += value_at<Unit>(local, 0) != value_at<Unit>(original, 0);
     });
+    return dirty;
   }
 
   static detection found(const cell& at, uint32_t unit, uint64_t original, uint64_t local, uint64_t global,
@@ -278,8 +344,8 @@ class engine {
     with_units(at, [&](auto unit) {
       using Unit = decltype(unit);
       for (uint32_t i = 0; i < at.units; ++i) {
-        const uint64_t original = value_at<Unit>(at.original, i);
-        if (value_at<Unit>(at.local, i) != original) continue;
+        const uint64_t original = value_at<Unit>(at.original(), i);
+        if (value_at<Unit>(at.local(), i) != original) continue;
         const uint64_t global = Memory::template load<Unit>(word_of<Unit>(at, i));
         if (global == original) continue;
         ++to.counts.tolerated;
@@ -295,8 +361,8 @@ class engine {
       with_units(*at, [&](auto unit) {
         using Unit = decltype(unit);
         for (uint32_t i = 0; i < at->units && !at->in_conflict; ++i) {
-          const uint64_t original = value_at<Unit>(at->original, i);
-          const uint64_t local = value_at<Unit>(at->local, i);
+          const uint64_t original = value_at<Unit>(at->original(), i);
+          const uint64_t local = value_at<Unit>(at->local(), i);
           if (local == original) continue;
           const uint64_t global = Memory::template load<Unit>(word_of<Unit>(*at, i));
           if (redflag_tolerate_decide(original, local, global) != REDFLAG_TOLERATE_CONFLICT) continue;
@@ -314,8 +380,8 @@ class engine {
     with_units(at, [&](auto unit) {
       using Unit = decltype(unit);
       for (uint32_t i = 0; i < at.units; ++i) {
-        const uint64_t original = value_at<Unit>(at.original, i);
-        const uint64_t local = value_at<Unit>(at.local, i);
+        const uint64_t original = value_at<Unit>(at.original(), i);
+        const uint64_t local = value_at<Unit>(at.local(), i);
         if (redflag_tolerate_decide(original, local, original) == REDFLAG_TOLERATE_LEAVE) continue;
         uint64_t global = original;
         if (Memory::template replace<Unit>(word_of<Unit>(at, i), global, local)) [[likely]] {
@@ -376,7 +442,7 @@ class engine {
         case on_conflict::abort:
           return take_back<Unit>(at, failed);
         case on_conflict::merge:
-          for (uint32_t i = 0; i < failed; ++i) put_value<Unit>(at.original, i, value_at<Unit>(at.local, i));
+          for (uint32_t i = 0; i < failed; ++i) put_value<Unit>(at.original(), i, value_at<Unit>(at.local(), i));
           return merge<Unit>(at);
       }
     });
@@ -385,17 +451,17 @@ class engine {
   template <class Unit>
   static void overwrite(const cell& at, uint32_t from) {
     for (uint32_t i = from; i < at.units; ++i) {
-      if (value_at<Unit>(at.local, i) != value_at<Unit>(at.original, i))
-        Memory::template store<Unit>(word_of<Unit>(at, i), value_at<Unit>(at.local, i));
+      if (value_at<Unit>(at.local(), i) != value_at<Unit>(at.original(), i))
+        Memory::template store<Unit>(word_of<Unit>(at, i), value_at<Unit>(at.local(), i));
     }
   }
 
   template <class Unit>
   static void take_back(const cell& at, uint32_t end) {
     for (uint32_t i = 0; i < end; ++i) {
-      uint64_t published = value_at<Unit>(at.local, i);
-      if (published != value_at<Unit>(at.original, i))
-        Memory::template replace<Unit>(word_of<Unit>(at, i), published, value_at<Unit>(at.original, i));
+      uint64_t published = value_at<Unit>(at.local(), i);
+      if (published != value_at<Unit>(at.original(), i))
+        Memory::template replace<Unit>(word_of<Unit>(at, i), published, value_at<Unit>(at.original(), i));
     }
   }
 
@@ -409,13 +475,14 @@ class engine {
     void* const result = buffers.get() + room;
     for (bool is_done = false; !is_done;) {
       snapshot(&at, at.next, [&](cell&) { return theirs; });
-      at.merger(at, at.original, at.local, theirs, result);
+      std::memcpy(result, theirs, at.bytes());  // what is behind the value
+      at.merging->merge(at.original(), at.local(), theirs, result);
       is_done = true;
       for (uint32_t i = 0; i < at.units && is_done; ++i) {
         uint64_t global = value_at<Unit>(theirs, i);
         const uint64_t merged = value_at<Unit>(result, i);
         is_done = merged == global || Memory::template replace<Unit>(word_of<Unit>(at, i), global, merged);
-        if (is_done) put_value<Unit>(at.original, i, value_at<Unit>(at.local, i));
+        if (is_done) put_value<Unit>(at.original(), i, value_at<Unit>(at.local(), i));
       }
     }
   }

@@ -21,9 +21,14 @@ namespace redflag::tolerate {
 template <class Memory>
 class basic_guard;
 
-// A variable that exists while a section does (tolerated_target): its words are copied and settled on their own.
+// A variable that exists as long as the program wants: its words are copied and settled together with those of all others.
+struct standing_cell : cell {
+  using cell::cell;
+  size_t offset = 0;  // in the copies of a shared section
+};
+// One that exists while a section does (tolerated_target): its words are copied and settled on their own.
 struct passing_cell : cell {
-  bool is_attached = false;
+  using cell::cell;
   passing_cell* below = nullptr;
 };
 
@@ -33,18 +38,9 @@ class basic_guard : public section {
   using memory = Memory;
 
   constexpr basic_guard(const char* name, const char* file, int line, bool is_shared) noexcept
-      : section(name, file, line), is_shared_(is_shared) {}
+      : section(name, file, line, is_shared) {}
   // Is this thread in the section, and is the section tolerated?
   bool is_mine() const noexcept { return owner_.load(std::memory_order_relaxed) == me(); }
-
-  // What was counted so far. Exact when nobody is in the section.
-  tolerate::counters counted() const noexcept {
-    tolerate::counters counts = counters_;
-    counts.outside_reads = outside_reads_.load(std::memory_order_relaxed);
-    counts.outside_writes = outside_writes_.load(std::memory_order_relaxed);
-    counts.inconsistent += inconsistent_reads_.load(std::memory_order_relaxed);
-    return counts;
-  }
 
   // ---- For variables ----
 
@@ -54,7 +50,7 @@ class basic_guard : public section {
   virtual void lock_section_shared() { fail(*this, "lock_shared() of a variable whose mutex has no shared lock"); }
   virtual void unlock_section_shared() {}
 
-  void add(cell& variable) {
+  void add(standing_cell& variable) {
     if (is_mine())
       fail(*this, "a variable is made in a section of its own mutex: make it before, or use tolerated_target");
     if (is_shared_ && find_reader(this) != nullptr)
@@ -79,12 +75,12 @@ class basic_guard : public section {
   }
 
   // The copy that this thread works on; null: it is not in the section, or the section is not tolerated. To write to it, the section has to be its alone.
-  void* copy_of(const cell& variable) const noexcept {
-    if (is_mine()) return variable.local;
+  void* copy_of(const standing_cell& variable) const noexcept {
+    if (is_mine()) return variable.local();
     return nullptr;
   }
-  const void* readable_copy_of(const cell& variable) const noexcept {
-    if (is_mine()) return variable.local;
+  const void* readable_copy_of(const standing_cell& variable) const noexcept {
+    if (is_mine()) return variable.local();
     if (is_shared_) {
       if (const reader* mine = find_reader(this)) return mine->copies + variable.offset;
     }
@@ -97,12 +93,31 @@ class basic_guard : public section {
 
   // Begins a variable inside of a section, and ends it. "no": the section is not tolerated, or not this thread's.
   bool attach(passing_cell& variable) {
-    if (!is_mine()) return false;
-    engine<Memory>::prolog(&variable, variable.next);
-    throws_ |= variable.policy == on_conflict::throw_error;
+    return attach(variable, [&] { engine<Memory>::prolog(&variable, variable.next); });
+  }
+  // One that is a single word.
+  template <class Unit>
+  [[gnu::always_inline]] bool attach_word(passing_cell& variable, const void* global, void* copies) {
+    return attach(variable, [&] { engine<Memory>::template prolog_of_word<Unit>(global, copies); });
+  }
+  template <class Prolog>
+  [[gnu::always_inline]] bool attach(passing_cell& variable, const Prolog& prolog) {
+    if (!is_mine()) [[unlikely]]
+      return false;
+    if (variable.policy == on_conflict::throw_error) throws_ = true;
+    prolog();
     variable.is_attached = true;
     variable.below = passing_;
     passing_ = &variable;
+    return true;
+  }
+  // Ends the latest variable, if there is nothing but one word to publish. "no": it is still there, and to be detached.
+  template <class Unit>
+  [[gnu::always_inline]] bool detaches_word(passing_cell& variable, const void* copies) {
+    if (passing_ != &variable || is_testing()) return false;
+    if (!engine<Memory>::template settles_word<Unit>(variable.global, copies, tallies_)) return false;
+    passing_ = variable.below;
+    variable.is_attached = false;
     return true;
   }
   // May throw data_race_error: the section goes on.
@@ -111,7 +126,7 @@ class basic_guard : public section {
     while (*at != &variable) at = &(*at)->below;
     *at = variable.below;
     variable.is_attached = false;
-    ending end(*this, counters_, is_testing(), may_throw);
+    ending end(*this, tallies_, is_testing(), may_throw);
     engine<Memory>::epilog(&variable, variable.next, end);
     if (end.is_refused) [[unlikely]]
       throw data_race_error(describe(end.refused));
@@ -127,34 +142,48 @@ class basic_guard : public section {
   virtual void lock_native() = 0;
   virtual void unlock_native() = 0;
 
-  // Behind taking the lock.
+  // Behind taking the lock. The thread may have it already only if kNests.
+  template <bool kNests>
   void enter() {
-    if (!is_known() && !choose()) return;
     const void* const self = me();
-    const void* const owner = owner_.load(std::memory_order_relaxed);
-    if (owner == self) {
-      ++depth_;
-      return;
+    if (const void* const owner = owner_.load(std::memory_order_relaxed); owner != nullptr) [[unlikely]] {
+      if (kNests && owner == self) {
+        ++depth_;
+        return;
+      }
+      passing_ = nullptr;  // the owner died with a robust mutex: its copies are forgotten
     }
-    // Another owner is one that died with a robust mutex: its copies are forgotten.
-    passing_ = nullptr;
-    depth_ = 1;
-    ++counters_.sections;
+    if constexpr (kNests) depth_ = 1;
+    ++entered_;
     if (throws_) exceptions_ = std::uncaught_exceptions();
     if (cells_ != nullptr && !engine<Memory>::prolog(cells_, nullptr)) [[unlikely]]
-      tell_inconsistent(counters_.inconsistent);
+      tell_inconsistent(tallies_.inconsistent);
     owner_.store(self, std::memory_order_relaxed);
   }
+  bool chooses() noexcept { return !is_known() && choose(); }
 
-  // Before giving it up. Whatever is thrown, the section has ended.
+  // Before giving it up: ends the section if that is simple, because there is none, or one word to publish and no more. "no": it is to be left.
+  template <bool kNests>
+  [[gnu::always_inline]] bool leaves_simply() noexcept {
+    const void* const owner = owner_.load(std::memory_order_relaxed);
+    if (owner == nullptr) return true;
+    if (owner != me() || (kNests && depth_ != 1) || passing_ != nullptr || is_testing()) return false;
+    if (cells_ != nullptr && !engine<Memory>::settles(cells_, nullptr, tallies_)) return false;
+    owner_.store(nullptr, std::memory_order_relaxed);
+    return true;
+  }
   bool is_entered() const noexcept { return owner_.load(std::memory_order_relaxed) != nullptr; }
+  // Whatever is thrown, the section has ended.
   void leave() {
     if (!is_mine()) [[unlikely]]
       fail(*this, "the section is exited by a thread that has not entered it");
-    if (--depth_ != 0) return;
+    if (depth_ > 1) {
+      --depth_;
+      return;
+    }
     const ending_of_ownership ends(*this);
     if (passing_ == nullptr && cells_ == nullptr) return;
-    ending end(*this, counters_, is_testing(), throws_ && std::uncaught_exceptions() <= exceptions_);
+    ending end(*this, tallies_, is_testing(), throws_ && std::uncaught_exceptions() <= exceptions_);
     while (passing_ != nullptr) {  // the latest first, as if they were destroyed
       passing_cell& variable = *passing_;
       passing_ = variable.below;
@@ -169,14 +198,13 @@ class basic_guard : public section {
 
   // A shared section has copies of its own, and changes none of them.
   void enter_shared() {
-    if (!is_known() && !choose()) return;
     if (reader* const mine = find_reader(this)) {
       ++mine->depth;
       return;
     }
     reader* const mine = add_reader(this, copies_bytes_);
-    const bool is_steady =
-        engine<Memory>::snapshot(cells_, nullptr, [&](cell& at) -> void* { return mine->copies + at.offset; });
+    const bool is_steady = engine<Memory>::snapshot(
+        cells_, nullptr, [&](cell& at) -> void* { return mine->copies + static_cast<standing_cell&>(at).offset; });
     if (!is_steady) [[unlikely]] {
       uint64_t count = 0;
       tell_inconsistent(count);
@@ -211,14 +239,11 @@ class basic_guard : public section {
          is_testing());
   }
 
-  std::atomic<const void*> owner_{nullptr};
-  uint32_t depth_ = 0;
-  bool is_shared_;
   bool throws_ = false;  // some variable has the policy throw_error
-  int exceptions_ = 0;   // in flight when the section was entered
+  uint32_t depth_ = 1;   // of sections that nest
+  std::atomic<const void*> owner_{nullptr};
   cell* cells_ = nullptr;
   passing_cell* passing_ = nullptr;
-  size_t copies_bytes_ = 0;
 };
 
 using guard = basic_guard<hardware>;

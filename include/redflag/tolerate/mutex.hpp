@@ -43,12 +43,26 @@ class pthread_mutex_ref {
 template <class Native>
 concept shared_lockable = requires(Native& mutex) { mutex.lock_shared(); };
 
+// Can a thread that has the lock take it again? Of a pthread_mutex_t that is not known, nor of other people's kinds.
+template <class Native>
+inline constexpr bool may_nest = true;
+template <>
+inline constexpr bool may_nest<std::mutex> = false;
+template <>
+inline constexpr bool may_nest<std::timed_mutex> = false;
+template <>
+inline constexpr bool may_nest<std::shared_mutex> = false;
+template <>
+inline constexpr bool may_nest<std::shared_timed_mutex> = false;
+
 }  // namespace tolerate
 
+// Aligned so that the lock and what every section looks at are in one cache line.
 template <class Native, class Memory = tolerate::hardware>
-class basic_tolerant_mutex final : public tolerate::basic_guard<Memory> {
+class alignas(64) basic_tolerant_mutex final : public tolerate::basic_guard<Memory> {
   using base = tolerate::basic_guard<Memory>;
   static constexpr bool kIsShared = tolerate::shared_lockable<Native>;
+  static constexpr bool kNests = tolerate::may_nest<Native>;
 
  public:
   // The name is how users choose the section; it has to live as long as the mutex. Without one, the place where the mutex is made is its name.
@@ -88,11 +102,10 @@ class basic_tolerant_mutex final : public tolerate::basic_guard<Memory> {
   }
   // Throws data_race_error if a variable with the policy throw_error is in conflict, and what a function of merge throws: the mutex is not held then.
   void unlock() {
-    if (this->is_entered()) {
-      const unlocks_native unlocks(*this);
-      this->leave();
-    } else {
+    if (this->template leaves_simply<kNests>()) [[likely]] {
       native_.unlock();
+    } else {
+      unlock_slowly();
     }
   }
 
@@ -168,10 +181,14 @@ class basic_tolerant_mutex final : public tolerate::basic_guard<Memory> {
 
  private:
   void entered() {
-    if (this->is_chosen()) this->enter();
+    if (this->is_active() || this->chooses()) this->template enter<kNests>();
   }
   void entered_shared() {
-    if (this->is_chosen()) this->enter_shared();
+    if (this->is_active() || this->chooses()) this->enter_shared();
+  }
+  [[gnu::noinline]] void unlock_slowly() {
+    const unlocks_native unlocks(*this);
+    this->leave();
   }
 
   void lock_section() override { lock(); }

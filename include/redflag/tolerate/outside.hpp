@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
+#include <type_traits>
 
 #include "redflag/tolerate/engine.hpp"
 
@@ -70,3 +72,27 @@ class outside {
 };
 
 }  // namespace redflag::tolerate
+
+namespace redflag {
+
+// One relaxed access to a variable that others may access: of the thread that takes no lock, and of a section that accesses it only once, which is
+// atomic by itself and needs no copy.
+template <class T>
+  requires std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)
+T read_once(const T& from) noexcept {
+  using Unit = typename tolerate::unit_of_bytes<sizeof(T)>::type;
+  const auto word = static_cast<typename Unit::value>(tolerate::hardware::outside_load<Unit>(&from));
+  alignas(T) unsigned char bytes[sizeof(T)];
+  std::memcpy(bytes, &word, sizeof(T));
+  return *std::launder(reinterpret_cast<const T*>(bytes));
+}
+template <class T>
+  requires std::is_trivially_copyable_v<T> && (sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)
+void write_once(T& into, const std::type_identity_t<T>& value) noexcept {
+  using Unit = typename tolerate::unit_of_bytes<sizeof(T)>::type;
+  typename Unit::value word;
+  std::memcpy(&word, &value, sizeof(T));
+  tolerate::hardware::outside_store<Unit>(&into, word);
+}
+
+}  // namespace redflag

@@ -58,10 +58,19 @@ struct counters {
   uint64_t sections = 0;      // that were entered; recursive ones once, shared ones not
 };
 
+// Of those, the ones that an epilog counts, under the lock.
+struct tallies {
+  uint64_t inconsistent = 0;
+  uint64_t tolerated = 0;
+  uint64_t conflicts = 0;
+  uint64_t published = 0;
+};
+
 // The part of a tolerant mutex that the library knows. A section is chosen when it is entered for the first time, by its name.
 class section {
  public:
-  constexpr section(const char* name, const char* file, int line) noexcept : name_(name), file_(file), line_(line) {}
+  constexpr section(const char* name, const char* file, int line, bool is_shared = false) noexcept
+      : name_(name), file_(file), line_(line), is_shared_(is_shared) {}
   ~section();
   section(const section&) = delete;
   section& operator=(const section&) = delete;
@@ -72,31 +81,51 @@ class section {
   const char* file() const noexcept { return file_; }
   int line() const noexcept { return line_; }
 
+  // What was counted so far. Exact when nobody is in the section.
+  tolerate::counters counted() const noexcept {
+    return {.outside_reads = outside_reads_.load(std::memory_order_relaxed),
+            .outside_writes = outside_writes_.load(std::memory_order_relaxed),
+            .inconsistent = tallies_.inconsistent + inconsistent_reads_.load(std::memory_order_relaxed),
+            .tolerated = tallies_.tolerated,
+            .conflicts = tallies_.conflicts,
+            .published = tallies_.published,
+            .sections = entered_};
+  }
+
  protected:
   enum choice : uint8_t { kUnknown, kChosen, kTesting, kNotChosen };
   // The one branch that a section costs that is not chosen.
   bool is_chosen() const noexcept { return choice_.load(std::memory_order_relaxed) != kNotChosen; }
   bool is_testing() const noexcept { return choice_.load(std::memory_order_relaxed) == kTesting; }
+  // It is known that the section is to be tolerated.
+  bool is_active() const noexcept {
+    return static_cast<uint8_t>(choice_.load(std::memory_order_relaxed) - kChosen) <= kTesting - kChosen;
+  }
   bool is_known() const noexcept { return choice_.load(std::memory_order_relaxed) != kUnknown; }
   // Looks the name up; from now on the choice is known.
   bool choose() noexcept;
 
-  std::atomic<uint64_t> outside_reads_{0}, outside_writes_{0}, inconsistent_reads_{0};
-
+  // What every section looks at comes last, and begins a cache line that the lock ends (tolerate/mutex.hpp).
  private:
   friend class Registry;
   const char* name_;
   const char* file_;
-  int line_;
-  bool is_listed_ = false;  // the registry knows it
   section* next_ = nullptr;
   section* previous_ = nullptr;
+  int line_;
+  bool is_listed_ = false;  // the registry knows it
 
  protected:
-  counters counters_;  // changed under the lock
+  const bool is_shared_;
+  std::atomic<uint64_t> outside_reads_{0}, outside_writes_{0}, inconsistent_reads_{0};
+  tallies tallies_;
+  size_t copies_bytes_ = 0;  // of what a shared section copies
+  int exceptions_ = 0;       // in flight when the section was entered
+  uint64_t reserved_ = 0;    // up to the cache line
+  uint64_t entered_ = 0;
 
  private:
-  std::atomic<uint8_t> choice_{kUnknown};  // what every section looks at comes last, beside the lock
+  std::atomic<uint8_t> choice_{kUnknown};
 };
 
 // Replaces REDFLAG_OPTIONS: the value of `tolerate`, from now on and for all sections. Sections that are entered stay as they are until they end.

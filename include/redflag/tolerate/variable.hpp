@@ -7,8 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
-#include <memory>
+#include <exception>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -168,38 +167,40 @@ class variable : public like_value<Self, typename value_of<T>::type> {
   }
 
  protected:
-  variable(guard_type& guard, on_conflict policy) : guard_(&guard) {
-    cell_.policy = policy;
+  variable(guard_type& guard, void* global, void* copies, uint32_t units, uint8_t unit_bytes, on_conflict policy)
+      : guard_(&guard), cell_(global, copies, units, unit_bytes, policy, nullptr) {
     if (policy == on_conflict::merge) fail(guard, "the policy merge needs a function: redflag::merge(function)");
   }
   template <class Function>
-  variable(guard_type& guard, merge<Function> policy)
-      : guard_(&guard), merge_(std::make_unique<merging>(std::move(policy.function))) {
-    cell_.policy = on_conflict::merge;
-    cell_.merger = [](const cell& at, const void* original, const void* local, const void* global, void* result) {
-      const auto& self = *reinterpret_cast<const variable*>(reinterpret_cast<const char*>(&at) - offset_of_cell());
-      alignas(value_type) unsigned char theirs[sizeof(value_type)];
-      std::memcpy(theirs, global, sizeof theirs);
-      const value_type merged =
-          (*self.merge_)(*static_cast<const value_type*>(original), *static_cast<const value_type*>(local),
-                         *std::launder(reinterpret_cast<const value_type*>(theirs)));
-      std::memcpy(result, global, at.bytes());  // what is behind the value
-      std::memcpy(result, &merged, sizeof merged);
-    };
+  variable(guard_type& guard, void* global, void* copies, uint32_t units, uint8_t unit_bytes, merge<Function>&& policy)
+      : guard_(&guard),
+        cell_(global, copies, units, unit_bytes, on_conflict::merge, new merges<Function>(std::move(policy.function))) {
   }
-  ~variable() = default;
-
-  static size_t offset_of_cell() {
-    alignas(variable) static const unsigned char shape[sizeof(variable)] = {};
-    const auto* const object = reinterpret_cast<const variable*>(shape);
-    return static_cast<size_t>(reinterpret_cast<const unsigned char*>(static_cast<const cell*>(&object->cell_)) -
-                               shape);
+  ~variable() {
+    if (cell_.merging != nullptr) [[unlikely]]
+      delete cell_.merging;
   }
 
  private:
   template <class, class>
   friend class part;
-  using merging = std::function<value_type(const value_type&, const value_type&, const value_type&)>;
+
+  template <class Function>
+  class merges final : public merger {
+   public:
+    explicit merges(Function function) : function_(std::move(function)) {}
+    void merge(const void* original, const void* local, const void* global, void* result) const override {
+      alignas(value_type) unsigned char theirs[sizeof(value_type)];
+      std::memcpy(theirs, global, sizeof theirs);
+      const value_type merged =
+          function_(*static_cast<const value_type*>(original), *static_cast<const value_type*>(local),
+                    *std::launder(reinterpret_cast<const value_type*>(theirs)));
+      std::memcpy(result, &merged, sizeof merged);
+    }
+
+   private:
+    mutable Function function_;
+  };
 
   const void* copy_to_read() const { return static_cast<const Self*>(this)->find_copy_to_read(); }
   void* copy_to_write() const { return static_cast<const Self*>(this)->find_copy_to_write(); }
@@ -226,14 +227,13 @@ class variable : public like_value<Self, typename value_of<T>::type> {
   }
 
   guard_type* guard_;
-  std::unique_ptr<merging> merge_;
   mutable Cell cell_;
 };
 
 // One that exists as long as the program wants: the guard knows it, and copies it whenever a section begins.
 template <class Self, class T, class Memory>
-class standing : public variable<Self, T, Memory, cell> {
-  using base = variable<Self, T, Memory, cell>;
+class standing : public variable<Self, T, Memory, standing_cell> {
+  using base = variable<Self, T, Memory, standing_cell>;
 
  public:
   // Takes the mutex for as long as the result lives; it reads and writes the section's copy.
@@ -257,7 +257,7 @@ class standing : public variable<Self, T, Memory, cell> {
 template <class T, class Memory>
 class locked {
  public:
-  locked(tolerate::basic_guard<Memory>& guard, const tolerate::cell& cell, bool is_shared)
+  locked(tolerate::basic_guard<Memory>& guard, const tolerate::standing_cell& cell, bool is_shared)
       : guard_(&guard), is_shared_(is_shared) {
     if (is_shared_) {
       guard_->lock_section_shared();
@@ -304,12 +304,12 @@ class tolerated : public tolerate::standing<tolerated<T, Memory>, T, Memory> {
 
   explicit tolerated(tolerate::basic_guard<Memory>& guard, const value_type& initial = {},
                      on_conflict policy = on_conflict::report)
-      : base(guard, policy) {
+      : base(guard, global_, copies_, kUnits, kUnit, policy) {
     begin(initial);
   }
   template <class Function>
   tolerated(tolerate::basic_guard<Memory>& guard, const value_type& initial, merge<Function> policy)
-      : base(guard, std::move(policy)) {
+      : base(guard, global_, copies_, kUnits, kUnit, std::move(policy)) {
     begin(initial);
   }
   ~tolerated() { this->guard_->remove(this->cell_); }
@@ -323,41 +323,28 @@ class tolerated : public tolerate::standing<tolerated<T, Memory>, T, Memory> {
  private:
   static constexpr size_t kUnit = tolerate::unit_of_size(sizeof(value_type));
   static constexpr size_t kBytes = tolerate::rounded_up(sizeof(value_type), kUnit);
+  static constexpr size_t kUnits = kBytes / kUnit;
   static constexpr size_t kAlign = std::max(kUnit, alignof(value_type));
 
   void begin(const value_type& initial) {
     std::memcpy(global_, &initial, sizeof initial);
-    this->cell_.global = global_;
-    this->cell_.original = original_;
-    this->cell_.local = local_;
-    this->cell_.units = kBytes / kUnit;
-    this->cell_.unit_bytes = kUnit;
     this->guard_->add(this->cell_);
   }
 
   alignas(kAlign) unsigned char global_[kBytes] = {};
-  alignas(kAlign) unsigned char original_[kBytes] = {};
-  alignas(kAlign) unsigned char local_[kBytes] = {};
+  alignas(kAlign) unsigned char copies_[2 * kBytes] = {};
 };
 
 namespace tolerate {
 
-// The words of an object that is there already: as large as its alignment allows.
+// The copies of an object that is there already, whose words are as large as its alignment allows.
 template <class T>
 struct copies {
-  static constexpr size_t kUnit = std::min<size_t>(alignof(T), 8);
+  static constexpr uint8_t kUnit = std::min<size_t>(alignof(T), 8);
+  static constexpr uint32_t kUnits = sizeof(T) / kUnit;
   static_assert(sizeof(T) % kUnit == 0);
 
-  void describe(cell& at, T& target) {
-    at.global = &target;
-    at.original = original;
-    at.local = local;
-    at.units = sizeof(T) / kUnit;
-    at.unit_bytes = kUnit;
-  }
-
-  alignas(T) unsigned char original[sizeof(T)];
-  alignas(T) unsigned char local[sizeof(T)];
+  alignas(T) unsigned char bytes[2 * sizeof(T)];
 };
 
 }  // namespace tolerate
@@ -371,12 +358,13 @@ class tolerated<T&, Memory> : public tolerate::standing<tolerated<T&, Memory>, T
   using value_type = typename base::value_type;
 
   tolerated(tolerate::basic_guard<Memory>& guard, T& target, on_conflict policy = on_conflict::report)
-      : base(guard, policy) {
-    begin(target);
+      : base(guard, &target, copies_.bytes, copies::kUnits, copies::kUnit, policy) {
+    this->guard_->add(this->cell_);
   }
   template <class Function>
-  tolerated(tolerate::basic_guard<Memory>& guard, T& target, merge<Function> policy) : base(guard, std::move(policy)) {
-    begin(target);
+  tolerated(tolerate::basic_guard<Memory>& guard, T& target, merge<Function> policy)
+      : base(guard, &target, copies_.bytes, copies::kUnits, copies::kUnit, std::move(policy)) {
+    this->guard_->add(this->cell_);
   }
   ~tolerated() { this->guard_->remove(this->cell_); }
   tolerated(const tolerated&) = delete;
@@ -387,11 +375,8 @@ class tolerated<T&, Memory> : public tolerate::standing<tolerated<T&, Memory>, T
   const tolerated& operator=(const tolerated& other) const { return this->assign(other.read()); }  // NOLINT
 
  private:
-  void begin(T& target) {
-    copies_.describe(this->cell_, reinterpret_cast<value_type&>(target));
-    this->guard_->add(this->cell_);
-  }
-  tolerate::copies<value_type> copies_;
+  using copies = tolerate::copies<value_type>;
+  copies copies_;
 };
 
 // The target of a pointer, while a section lasts: `tolerated_target<Node> node(m, *head)` behind taking m. Copied here, settled where it is destroyed or the
@@ -404,18 +389,22 @@ class tolerated_target : public tolerate::variable<tolerated_target<T, Memory>, 
   using value_type = typename base::value_type;
 
   tolerated_target(tolerate::basic_guard<Memory>& guard, T& target, on_conflict policy = on_conflict::report)
-      : base(guard, policy), exceptions_(policy == on_conflict::throw_error ? std::uncaught_exceptions() : 0) {
-    begin(target);
+      : base(guard, &target, copies_.bytes, copies::kUnits, copies::kUnit, policy) {
+    if (policy == on_conflict::throw_error) exceptions_ = std::uncaught_exceptions();
+    attach();
   }
   template <class Function>
   tolerated_target(tolerate::basic_guard<Memory>& guard, T& target, merge<Function> policy)
-      : base(guard, std::move(policy)) {
-    begin(target);
+      : base(guard, &target, copies_.bytes, copies::kUnits, copies::kUnit, std::move(policy)) {
+    attach();
   }
   ~tolerated_target() noexcept(false) {
     if (!this->cell_.is_attached) return;
-    const bool may_throw = this->cell_.policy == on_conflict::throw_error && std::uncaught_exceptions() <= exceptions_;
-    this->guard_->detach(this->cell_, may_throw);
+    if constexpr (kIsWord) {
+      if (this->guard_->template detaches_word<unit>(this->cell_, copies_.bytes)) [[likely]]
+        return;
+    }
+    detach();
   }
   tolerated_target(const tolerated_target&) = delete;
 
@@ -427,22 +416,33 @@ class tolerated_target : public tolerate::variable<tolerated_target<T, Memory>, 
   }  // NOLINT
 
   // The section's copy; of a section that is not tolerated, the target itself.
-  value_type* get() const { return static_cast<value_type*>(attached() ? this->cell_.local : this->cell_.global); }
+  value_type* get() const { return static_cast<value_type*>(attached() ? this->cell_.local() : this->cell_.global); }
 
  private:
   template <class, class, class, class>
   friend class tolerate::variable;
 
-  void begin(T& target) {
-    copies_.describe(this->cell_, reinterpret_cast<value_type&>(target));
-    this->guard_->attach(this->cell_);
-  }
-  bool attached() const { return this->cell_.is_attached || this->guard_->attach(this->cell_); }
-  const void* find_copy_to_read() const { return attached() ? this->cell_.local : nullptr; }
-  void* find_copy_to_write() const { return attached() ? this->cell_.local : nullptr; }
+  using copies = tolerate::copies<value_type>;
+  static constexpr bool kIsWord = copies::kUnits == 1;
+  using unit = typename tolerate::unit_of_bytes<copies::kUnit>::type;
 
-  tolerate::copies<value_type> copies_;
-  int exceptions_ = 0;
+  bool attach() const {
+    if constexpr (kIsWord)
+      return this->guard_->template attach_word<unit>(this->cell_, this->cell_.global, copies_.bytes);
+    return this->guard_->attach(this->cell_);
+  }
+  [[gnu::noinline]] void detach() {
+    const bool may_throw = this->cell_.policy == on_conflict::throw_error && std::uncaught_exceptions() <= exceptions_;
+    this->guard_->detach(this->cell_, may_throw);
+  }
+  bool attached() const { return this->cell_.is_attached || attach(); }
+  const void* find_copy_to_read() const { return find_copy_to_write(); }
+  void* find_copy_to_write() const {
+    return attached() ? static_cast<unsigned char*>(this->cell_.copies) + sizeof(value_type) : nullptr;
+  }
+
+  mutable copies copies_;
+  int exceptions_;  // in flight when it was made; of the policy throw_error only
 };
 
 }  // namespace redflag
