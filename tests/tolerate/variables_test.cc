@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "redflag/tolerate.hpp"
@@ -44,6 +46,78 @@ TEST_F(ToleratedTest, AllSizesOfScalars) {
   EXPECT_EQ(pointer, &target);
   EXPECT_TRUE(wide == static_cast<__int128>(1) << 100);
 }
+
+// A target that is one word is settled in place, whatever its size; a conflict takes the long way.
+template <class T>
+class TargetOfOneWordTest : public TolerateTest {};
+using Words = testing::Types<bool, char, short, float, double, int*, unsigned>;
+TYPED_TEST_SUITE(TargetOfOneWordTest, Words);
+
+TYPED_TEST(TargetOfOneWordTest, IsReadPublishedAndInConflict) {
+  using T = TypeParam;
+  const auto value = [](int number) -> T {
+    if constexpr (std::is_pointer_v<T>) {
+      static int targets[3];
+      return &targets[number];
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return number == 1;
+    } else {
+      return static_cast<T>(number);
+    }
+  };
+  tolerant_mutex m;
+  T word = value(0);
+  {
+    std::lock_guard lock(m);
+    tolerated_target<T> target(m, word);
+    EXPECT_EQ(target.read(), value(0));
+  }
+  EXPECT_EQ(m.counted().published, 0u);
+  {
+    std::lock_guard lock(m);
+    tolerated_target<T> target(m, word);
+    target = value(1);
+    EXPECT_EQ(read_once(word), value(0));
+    EXPECT_EQ(target.read(), value(1));
+  }
+  EXPECT_EQ(read_once(word), value(1));
+  EXPECT_EQ(m.counted().published, 1u);
+  {
+    std::lock_guard lock(m);
+    tolerated_target<T> target(m, word, on_conflict::other_wins);
+    if constexpr (std::is_same_v<T, bool>) {
+      target = false;
+      EXPECT_EQ(m.counted().conflicts, 0u);
+    } else {
+      target = value(0);
+      write_once(word, value(2));
+    }
+  }
+  EXPECT_EQ(m.counted().conflicts, (std::is_same_v<T, bool> ? 0u : 1u));
+  EXPECT_EQ(word, (std::is_same_v<T, bool> ? value(0) : value(2)));
+}
+
+// Ended in another order than that of their making, and by the section before they are destroyed.
+TEST_F(ToleratedTest, TargetsThatOutliveEachOtherAndTheirSection) {
+  tolerant_mutex m;
+  long a = 1, b = 1;
+  m.lock();
+  auto first = std::make_unique<tolerated_target<long>>(m, a);
+  auto second = std::make_unique<tolerated_target<long>>(m, b);
+  *first = 2;
+  *second = 3;
+  first.reset();
+  EXPECT_EQ(a, 2);
+  EXPECT_EQ(b, 1);
+  m.unlock();
+  EXPECT_EQ(b, 3);
+  second.reset();
+  EXPECT_EQ(b, 3);
+  EXPECT_EQ(m.counted().published, 2u);
+}
+
+// What every section looks at begins a cache line, and the lock is in it.
+static_assert(alignof(tolerant_mutex) == 64 && sizeof(tolerant_mutex) == 256);
 
 struct Person {
   int age;
