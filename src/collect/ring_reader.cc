@@ -51,13 +51,19 @@ thread_local Life life;
 
 void StopSaying() { life.head.list.next = &life.head.list; }
 
-void SayThatWeLive(uint32_t& futex) {
+// "no": the writer has waited for too long, and another reader is in our place.
+bool SayThatWeLive(uint32_t& futex) {
   StopSaying();
+  uint32_t seen = std::atomic_ref<uint32_t>(futex).load(std::memory_order_acquire);
+  const auto self = static_cast<uint32_t>(syscall(SYS_gettid));
+  do {
+    if (seen == FUTEX_OWNER_DIED) return false;
+  } while (!std::atomic_ref<uint32_t>(futex).compare_exchange_weak(seen, self, std::memory_order_acq_rel));
   life.held.next = &life.head.list;
   life.head.list_op_pending = nullptr;
   life.head.futex_offset = reinterpret_cast<long>(&futex) - reinterpret_cast<long>(&life.held);
-  std::atomic_ref<uint32_t>(futex).store(static_cast<uint32_t>(syscall(SYS_gettid)), std::memory_order_release);
   if (syscall(SYS_set_robust_list, &life.head, sizeof life.head) == 0) life.head.list.next = &life.held;
+  return true;
 }
 
 void FutexWake(uint32_t& word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
@@ -101,7 +107,7 @@ std::variant<std::unique_ptr<RingReader>, std::string> RingReader::Open(int fd, 
 
 RingReader::RingReader(std::byte* memory, size_t mapped, uint64_t capacity, uint64_t tail, int pidfd)
     : memory_(memory), mapped_(mapped), capacity_(capacity), tail_(tail), pidfd_(pidfd), dead_(pidfd < 0) {
-  SayThatWeLive(header().reader_lives);
+  if (!SayThatWeLive(header().reader_lives)) tail_ = Atomic(header().head).load(std::memory_order_acquire);
 }
 
 RingReader::~RingReader() {

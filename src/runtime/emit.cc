@@ -251,7 +251,16 @@ void Emitter::Stop(const Flags& flags) {
     Put(message_);
     ring_.End();
   }
-  if (sequence_ == 0 || !ring_.Await(flags.flush_timeout_ms)) return;
+  if (sequence_ == 0) return;
+  bool is_read = ring_.Await(flags.flush_timeout_ms);
+  if (!ring_.reader_failed() && ring_.GiveUpWaiting()) {  // it was killed before it could say that it lived
+    ScopedLock guard(lock_);
+    ReplaceReader(flags);
+    if (!ring_.has_reader()) return;
+    ring_.End();
+    is_read = ring_.Await(flags.flush_timeout_ms);
+  }
+  if (!is_read) return;
   if (status_ != nullptr) __atomic_fetch_sub(&status_->reports, suppressed(), __ATOMIC_RELEASE);
 }
 

@@ -95,6 +95,12 @@ void RingWriter::Wake() {
   arch::Syscall(SYS_futex, reinterpret_cast<int64_t>(&ring_->wake), FUTEX_WAKE, 1);
 }
 
+bool RingWriter::GiveUpWaiting() const {
+  uint32_t nobody = 0;
+  return __atomic_compare_exchange_n(&ring_->reader_lives, &nobody, FUTEX_OWNER_DIED, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED);
+}
+
 bool RingWriter::Await(int milliseconds) const {
   for (int i = 0; i < milliseconds; ++i) {
     if (reader_failed()) return false;

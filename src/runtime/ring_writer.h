@@ -24,6 +24,8 @@ class RingWriter {
   void End();
   // Until everything was read, or so long. "no": there is nobody who reads it.
   bool Await(int milliseconds) const;
+  // A reader that has not begun to read counts as dead from now on; if it comes after all, it goes away again. "no": there is one that has.
+  bool GiveUpWaiting() const;
 
   bool has_reader() const { return has_reader_; }
   bool reader_failed() const { return __atomic_load_n(&ring_->reader_failed, __ATOMIC_ACQUIRE) != 0 || reader_died(); }

@@ -308,9 +308,18 @@ def kill_helper(process, world):
     helpers = helpers_of(process)
     if not helpers:
         raise AssertionError("there is no helper process")
-    time.sleep(0.3)  # until it reads: one that is killed before that is not missed
+    time.sleep(0.3)  # until it reads
     for helper in helpers:
         os.kill(helper, signal.SIGKILL)
+
+
+def helper_dies_at_once(argv, world):
+    """The first helper is killed before it has begun to read; the second one is a real one."""
+    folder = pathlib.Path(tempfile.mkdtemp(dir=world.build, prefix="helper."))
+    command = folder / "redflag"
+    command.write_text(f'#!/bin/sh\nmkdir {folder}/killed 2>/dev/null && kill -9 $$\nexec {world.redflag} "$@"\n')
+    command.chmod(0o755)
+    return ["env", f"REDFLAG_COMMAND={command}", *argv]
 
 
 def await_output(process, pattern):
@@ -398,6 +407,7 @@ EVERYWHERE = [
     Case("out-of-memory", "ends", ("out-of-memory",), wrap=limited_memory(256)),
     Case("helper-is-killed", "storm", ("threads", "2000"), during=kill_helper),
     Case("helper-is-killed-with-a-report", "later", during=kill_helper_when("raced"), environment={"REDFLAG_OPTIONS": "watch_ms=8000"}),
+    Case("helper-is-killed-at-once", "race", wrap=helper_dies_at_once, launches=("alone",), environment={"REDFLAG_OPTIONS": "flush_timeout_ms=500"}),
     # Allocators
     *(Case(f"{name}-first", "clean", wrap=preload(pattern), launches=("alone",), reports=None, says="allocator comes before")
       for name, pattern in ALLOCATORS),
