@@ -138,8 +138,10 @@ struct cell {
   uint32_t units;
   uint8_t unit_bytes;
   on_conflict policy;
-  bool in_conflict = false;  // in the epilog
+  bool in_conflict = false;  // found in the epilog, and not settled yet
   bool is_attached = false;  // of one that exists while a section does
+  uint32_t unit_met = 0;     // of a conflict that was met outside of epilog(): where, and with what
+  uint64_t value_met;
 };
 
 // What the epilog has to say to the section it ends.
@@ -154,6 +156,13 @@ struct ending {
   bool is_refused = false;  // data_race_error is to be thrown when the lock is given up
   detection refused;        // if it is
 };
+
+// Loops over words, of which there are a few.
+#if defined(__clang__)
+#define REDFLAG_TOLERATE_UNROLLED _Pragma("clang loop unroll_count(4)")
+#else
+#define REDFLAG_TOLERATE_UNROLLED _Pragma("GCC unroll 4")
+#endif
 
 template <class Memory>
 class engine {
@@ -189,11 +198,13 @@ class engine {
     return prolog_of_words(first, end);
   }
 
-  // The epilog of one word, of a section that is not in testing. "no": nothing was done, there are more words or a conflict.
+  // The epilog of one variable of which at most one word is dirty, in a section that is not in testing. "no": nothing was published; there is more to
+  // settle, or a conflict that was met, and epilog() is to be called.
   [[gnu::always_inline]] static bool settles(cell* first, const cell* end, tallies& counts) {
-    if (first->units != 1 || first->next != end) return false;
-    if (first->unit_bytes == 8) return settles_word<unit8>(first->global, first->copies, counts);
-    if (first->unit_bytes == 4) return settles_word<unit4>(first->global, first->copies, counts);
+    if (first->next != end) return false;
+    if (first->units != 1) return first->unit_bytes == 8 && settles_words(*first, counts);
+    if (first->unit_bytes == 8) return settles_word<unit8>(*first, first->copies, counts);
+    if (first->unit_bytes == 4) return settles_word<unit4>(*first, first->copies, counts);
     return false;
   }
 
@@ -205,18 +216,19 @@ class engine {
     return true;
   }
   template <class Unit>
-  [[gnu::always_inline]] static bool settles_word(void* at, const void* copies, tallies& counts) {
+  [[gnu::always_inline]] static bool settles_word(cell& at, const void* copies, tallies& counts) {
     const uint64_t original = value_at<Unit>(copies, 0);
     const uint64_t local = value_at<Unit>(copies, 1);
     if (redflag_tolerate_decide(original, local, original) == REDFLAG_TOLERATE_LEAVE) return true;
     uint64_t global = original;
-    if (!Memory::template replace<Unit>(at, global, local)) [[unlikely]]
-      return false;
+    if (!Memory::template replace<Unit>(at.global, global, local)) [[unlikely]]
+      return meet(at, 0, global);
     ++counts.published;
     return true;
   }
 
   static void epilog(cell* first, const cell* end, ending& to) {
+    if (first->in_conflict) return settle_met(*first, to);
     size_t dirty = 0;
     for (cell* at = first; at != end; at = at->next) {
       dirty += count_dirty(*at);
@@ -274,13 +286,51 @@ class engine {
   [[gnu::always_inline]] static void each_word(const cell& at, const Visitor& visit) {
     with_units(at, [&](auto unit) {
       constexpr size_t kBytes = sizeof(typename decltype(unit)::value);
-      auto* word = static_cast<unsigned char*>(at.global);
-      auto* original = static_cast<unsigned char*>(at.original());
-      auto* local = static_cast<unsigned char*>(at.local());
-      for (const unsigned char* const end = word + size_t{at.units} * kBytes; word != end;
-           word += kBytes, original += kBytes, local += kBytes)
-        visit(unit, word, original, local);
+      auto* const word = static_cast<unsigned char*>(at.global);
+      auto* const original = static_cast<unsigned char*>(at.original());
+      auto* const local = static_cast<unsigned char*>(at.local());
+      const size_t end = at.bytes();
+      REDFLAG_TOLERATE_UNROLLED
+      for (size_t i = 0; i < end; i += kBytes) visit(unit, word + i, original + i, local + i);
     });
+  }
+
+  static bool settles_words(cell& at, tallies& counts) {
+    const auto* const original = static_cast<const unsigned char*>(at.original());
+    const auto* const local = static_cast<const unsigned char*>(at.local());
+    const size_t bytes = at.bytes();
+    size_t dirty = 0;
+    size_t last = 0;
+    REDFLAG_TOLERATE_UNROLLED
+    for (size_t i = 0; i < bytes; i += 8) {
+      if (value_at<unit8>(original + i, 0) == value_at<unit8>(local + i, 0)) continue;
+      ++dirty;
+      last = i;
+    }
+    if (dirty == 0) return true;
+    if (dirty > 1) return false;
+    uint64_t global = value_at<unit8>(original + last, 0);
+    void* const word = static_cast<unsigned char*>(at.global) + last;
+    if (!Memory::template replace<unit8>(word, global, value_at<unit8>(local + last, 0)))
+      return meet(at, static_cast<uint32_t>(last / 8), global);
+    ++counts.published;
+    return true;
+  }
+  [[gnu::cold]] static bool meet(cell& at, uint32_t unit, uint64_t global) {
+    at.in_conflict = true;
+    at.unit_met = unit;
+    at.value_met = global;
+    return false;
+  }
+  [[gnu::cold]] static void settle_met(cell& at, ending& to) {
+    at.in_conflict = false;
+    with_units(at, [&](auto unit) {
+      using Unit = decltype(unit);
+      raise(found(at, at.unit_met, value_at<Unit>(at.original(), at.unit_met), value_at<Unit>(at.local(), at.unit_met),
+                  at.value_met, to),
+            to);
+    });
+    settle(at, at.unit_met, to);
   }
 
   template <class Visitor>
@@ -487,5 +537,7 @@ class engine {
     }
   }
 };
+
+#undef REDFLAG_TOLERATE_UNROLLED
 
 }  // namespace redflag::tolerate

@@ -115,7 +115,7 @@ class basic_guard : public section {
   template <class Unit>
   [[gnu::always_inline]] bool detaches_word(passing_cell& variable, const void* copies) {
     if (passing_ != &variable || is_testing()) return false;
-    if (!engine<Memory>::template settles_word<Unit>(variable.global, copies, tallies_)) return false;
+    if (!engine<Memory>::template settles_word<Unit>(variable, copies, tallies_)) return false;
     passing_ = variable.below;
     variable.is_attached = false;
     return true;
