@@ -73,7 +73,7 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   });
 }
 
-void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
+void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place, bool is_reused) {
   uint32_t* at_block = shadow_.BlockAt(block);
   const uint32_t index = __atomic_exchange_n(at_block, 0, __ATOMIC_ACQ_REL);
   if (index == 0) return;
@@ -97,9 +97,33 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
     if (kIgnoresLines) ForgetLines(first, count);
   });
   constexpr uint64_t kLarge = uint64_t{256} << 10;
-  if (info.bytes < kLarge) return;
+  if (info.bytes < kLarge) {
+    if (!is_ignored && !is_reused && flags_.report_use_after_free) MarkFreed(t, block, info.bytes, free_place);
+    return;
+  }
   if (Recorder::is_on()) Recorder::Note(t, Event::OnMemory(EventKind::kForget, t.state.tid, Addr{block}, info.bytes));
   ForgetPages(block, info.bytes);
+}
+
+// Of large blocks, the first bytes only, as the rest is seldom what is used; and none of those that libc may give back to the system, which may
+// put something else there. Not in a recording, where a free is a write like others, as it is to whoever reads that.
+void Runtime::MarkFreed(Thread& t, uint64_t block, uint64_t bytes, uint64_t place) {
+  constexpr uint64_t kMostBytes = 1024;
+  constexpr uint64_t kMayGoBack = uint64_t{128} << 10;
+  if constexpr (kHasPlanes) {
+    if (Recorder::is_on() || bytes >= kMayGoBack) return;
+    const ContextId context = t.ContextOf(contexts_, place);
+    const PackedAccess free(t.now | uint64_t{Raw(AccessKind::kWrite)} << PackedAccess::kKindShift | Raw(context));
+    shadow_.ForEachTouched(block, bytes < kMostBytes ? bytes : kMostBytes, [&](uint64_t first, uint64_t count) {
+      regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool is_own) {
+        for (uint64_t at = begin; at < begin + size; at = (at | (kGranule - 1)) + 1) {
+          auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
+          const PackedAccess here = free.With(MaskOf(Addr{at}, begin + size - at));
+          if (!is_own || !cell.EndsQuickly(here)) detector_.End(cell, here);
+        }
+      });
+    });
+  }
 }
 
 // A free is a write, and begins another life. Cells that share their past are looked at once.
