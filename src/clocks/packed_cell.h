@@ -134,10 +134,19 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return true;
   }
 
-  // Is freed, as Opened::End, by whoever is alone, if all of it is and there is no record. "no": nothing has changed.
-  [[gnu::always_inline]] bool EndsQuickly(PackedAccess free) {
-    if (free.bytes() != kAllBytes || !Load().is_in_place()) return false;
-    Store({.write = free.AsFreed().word(), .read = free.AsFreer().word()});
+  // Records that all of it is freed, as RecordsQuickly and Opened::End would, if there is no record, and all that there is is ordered before. "no":
+  // nothing has changed.
+  template <class Clock>
+  [[gnu::always_inline]] bool EndsQuickly(const Clock& clock, PackedAccess free, bool is_alone) {
+    const Words words = Load();
+    const auto is_before = [&](PackedAccess entry) {
+      return entry.word() == 0 || entry.SameSlot(free) || Knows(clock, entry);
+    };
+    if (free.bytes() != kAllBytes || !words.is_in_place() || !is_before(PackedAccess(words.write))) return false;
+    if (words.read != words.write && !is_before(PackedAccess(words.read))) return false;
+    const Words fresh{.write = free.AsFreed().word(), .read = free.AsFreer().word()};
+    if (!is_alone) return CompareExchange(words, fresh);
+    Store(fresh);
     return true;
   }
 

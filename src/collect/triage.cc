@@ -106,4 +106,15 @@ std::vector<std::string> DescribeUsage(const Suppressions& suppressions) {
   return lines;
 }
 
+std::string TsanUsage(const Suppressions& suppressions, uint32_t pid) {
+  uint64_t total = 0;
+  std::string lines;
+  for (const SuppressionRule& rule : suppressions.rules()) {
+    if (rule.matches == 0) continue;
+    total += rule.matches;
+    lines += fmt::format("{} {}\n", rule.matches, rule.text);
+  }
+  return total == 0 ? "" : fmt::format("ThreadSanitizer: Matched {} suppressions (pid={}):\n{}", total, pid, lines);
+}
+
 }  // namespace redflag

@@ -442,24 +442,28 @@ void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind 
   }
 }
 
-bool Runtime::IsOrderedFree(const Thread& t, const AccessRecord& access, PlaceFlag flag) {
+// Does the thread come after what has this label? Asked of detectors to whom nothing matters but that.
+template <class D>
+static bool ComesAfter(const typename D::Thread& t, uint64_t label) {
   if constexpr (kHasPlanes) {
-    return flag == PlaceFlag::kFree && Detector::ClockOf(t.state).Knows(Epoch{access.label});
+    return D::ClockOf(t).Knows(Epoch{label});
+  } else {
+    return false;
   }
-  return false;
+}
+
+bool Runtime::IsOrderedFree(const Thread& t, const AccessRecord& access, PlaceFlag flag) {
+  return flag == PlaceFlag::kFree && ComesAfter<Detector>(t.state, access.label);
 }
 
 // Is the race of t.record a use of freed memory that is ordered after the free, and the memory something else by now, of whose beginning nobody
 // was told?
 bool Runtime::IsUsedAgain(Thread& t) {
-  if constexpr (kHasPlanes) {
-    const AccessRecord& free = t.record.earlier[0];
-    if (!IsOrderedFree(t, free, FlagOf(contexts_.PlaceOf(contexts_.PartsOf(free.context).calls)))) return false;
-    BlockInfo block;
-    OwnedMemory owned;
-    return FindBlock(Raw(t.record.granule), block) || FindOwner(*this, Raw(t.record.granule), owned);
-  }
-  return false;
+  const AccessRecord& free = t.record.earlier[0];
+  if (!IsOrderedFree(t, free, FlagOf(contexts_.PlaceOf(contexts_.PartsOf(free.context).calls)))) return false;
+  BlockInfo block;
+  OwnedMemory owned;
+  return FindBlock(Raw(t.record.granule), block) || FindOwner(*this, Raw(t.record.granule), owned);
 }
 
 // Does the user want to hear of the race, which has been told?

@@ -380,7 +380,8 @@ class Runtime {
   [[gnu::cold, gnu::noinline]] bool IsWatched(Thread& t, AccessKind kind, uint64_t place);
   void ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
   void ForgetCells(uint64_t addr, uint64_t bytes);
-  void MarkFreed(Thread& t, uint64_t block, uint64_t bytes, uint64_t place);
+  void FreeRange(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place, bool is_reused);
+  uint64_t EndQuickly(Thread& t, uint64_t addr, uint64_t end, PackedAccess free);
   bool IsUsedAgain(Thread& t);
   void ForgetPages(uint64_t addr, uint64_t bytes);
 

@@ -193,7 +193,8 @@ TEST_F(PackedCellTest, WhatIsFreedIsUsedWithoutOrderByWhoeverComes) {
     return frees;
   };
   Record(Entry(1, 5, AccessKind::kWrite));
-  EXPECT_TRUE(cell_.EndsQuickly(PackedAccess(Entry(1, 5, AccessKind::kWrite, 0xff, 7))));
+  EXPECT_FALSE(cell_.EndsQuickly(kKnowsNothing, PackedAccess(Entry(2, 5, AccessKind::kWrite, 0xff, 7)), true));
+  EXPECT_TRUE(cell_.EndsQuickly(kOrdered, PackedAccess(Entry(1, 5, AccessKind::kWrite, 0xff, 7)), true));
   for (const uint16_t slot : {1, 2}) {  // the thread itself, at the same time, and another one
     for (const AccessKind kind : {AccessKind::kRead, AccessKind::kAtomicWrite, AccessKind::kWrite}) {
       EXPECT_FALSE(cell_.Covers(PackedAccess(Entry(slot, 5, kind, 0x0f))));
