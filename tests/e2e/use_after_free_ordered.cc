@@ -7,7 +7,6 @@
 // BY(joined): hb
 // BY(atomic): hb
 // BY(copied): hb
-// REPORTS: 5
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
