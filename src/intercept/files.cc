@@ -2,7 +2,7 @@
 // releases before the call, also if it then fails; what takes over acquires after it, also at the end of the file: somebody closed
 // the other end.
 //
-// Not interposed: what stdio does with its buffers (stdio.cc has what comes of that); poll and select, which only look; asynchronous and mapped I/O.
+// Not interposed: what stdio does with its buffers (stdio.cc has what comes of that); asynchronous and mapped I/O. polling.cc has poll and select.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <stdio.h>
