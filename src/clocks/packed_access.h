@@ -77,6 +77,21 @@ class PackedAccess {
     return PackedAccess(epoch(), kind(), bytes() | other.bytes(), context);
   }
 
+  // ---- Freed memory (packed_cell.h): two words that stand for the free, as an access that no thread ever knows of ----
+
+  static constexpr Slot kFreedSlot{kMaxSlots - 1};  // nobody's
+
+  // Whoever comes, also the thread itself, comes unordered after this one.
+  constexpr PackedAccess AsFreed() const {
+    return PackedAccess(MakeEpoch(kFreedSlot, Time{kMaxTime - 1}), AccessKind::kWrite, bytes(), context());
+  }
+  constexpr bool is_freed() const { return slot() == kFreedSlot; }
+  // Beside it, who freed and when. The weakest of all kinds: the thread would find its own accesses of the same time redundant.
+  constexpr PackedAccess AsFreer() const { return PackedAccess(epoch(), AccessKind::kAtomicRead, bytes(), context()); }
+  constexpr bool IsFreerOf(PackedAccess freed) const {
+    return kind() == AccessKind::kAtomicRead && context() == freed.context() && !is_freed() && freed.is_freed();
+  }
+
   // Times that don't fit are taken for the last one that does: whoever knows that one is taken to know them all.
   static constexpr uint64_t Label(Time time) { return Raw(time) < kMaxTime ? Raw(time) : kMaxTime; }
 

@@ -17,6 +17,9 @@
 // whoever is alone (`is_alone`: nobody else can change the cell now; runtime/regions.h sees to that). Everything else takes
 // the lock: `write` is exchanged for kLocked. Who is alone need not.
 //
+// Freed memory. Whoever touches it, in whatever order, is told of (EndsQuickly, Opened::End): the free is remembered as an access that nobody
+// knows of, and beside it, for the report, who made it and when.
+//
 // Invariant and rules are those of AccessHistory. All-zero memory is an empty cell.
 #pragma once
 
@@ -38,8 +41,8 @@ namespace redflag {
 template <class Mem>
 class alignas(16) PackedCell {  // both words are compared and exchanged as one
  public:
-  enum class Finding : uint8_t { kRedundant, kRaces, kNew };  // as of AccessHistory
-  static constexpr uint32_t kSlots = PackedAccess::kMaxSlots;
+  enum class Finding : uint8_t { kRedundant, kRaces, kNew };       // as of AccessHistory
+  static constexpr uint32_t kSlots = PackedAccess::kMaxSlots - 1;  // and PackedAccess::kFreedSlot
   static constexpr uint64_t kTimes = PackedAccess::kMaxTime;
   static constexpr bool kKeepsLocks = false;
 
@@ -128,6 +131,22 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   [[gnu::always_inline]] bool RestartsQuickly(ByteMask bytes, PackedAccess first) {
     if (bytes != kAllBytes || !Load().is_in_place()) return false;
     Store({.write = first.word(), .read = first.word()});
+    return true;
+  }
+
+  // Records that all of it is freed, as RecordsQuickly and Opened::End would, if there is no record, and all that there is is ordered before. "no":
+  // nothing has changed.
+  template <class Clock>
+  [[gnu::always_inline]] bool EndsQuickly(const Clock& clock, PackedAccess free, bool is_alone) {
+    const Words words = Load();
+    const auto is_before = [&](PackedAccess entry) {
+      return entry.word() == 0 || entry.SameSlot(free) || Knows(clock, entry);
+    };
+    if (free.bytes() != kAllBytes || !words.is_in_place() || !is_before(PackedAccess(words.write))) return false;
+    if (words.read != words.write && !is_before(PackedAccess(words.read))) return false;
+    const Words fresh{.write = free.AsFreed().word(), .read = free.AsFreer().word()};
+    if (!is_alone) return CompareExchange(words, fresh);
+    Store(fresh);
     return true;
   }
 
@@ -300,7 +319,12 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     void ForEachRace(const Clock& clock, const HistoryEntry& access, Visitor visit) const {
       const PackedAccess mine(access);
       ForEach([&](PackedAccess entry) {
-        if (RacesWith(clock, entry, mine)) visit(entry.Unpacked());
+        if (!RacesWith(clock, entry, mine)) return true;
+        if (entry.is_freed()) {
+          visit(FreeOf(entry, mine));
+        } else if (!IsFreer(entry)) {
+          visit(entry.Unpacked());
+        }
         return true;
       });
     }
@@ -368,6 +392,15 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       Insert(arena, PackedAccess(first));
     }
 
+    // The memory is freed, by an access that raced with nothing, or has been told of.
+    void End(Arena<Mem>& arena, PackedAccess free) {
+      if (Any(racy())) return;
+      Forget(free.bytes());
+      if (is_spread()) Fold(arena);
+      Insert(arena, free.AsFreed());
+      Insert(arena, free.AsFreer());
+    }
+
     bool is_spread() const { return write_ == kSpilled; }
 
     void Clear(Arena<Mem>& arena, ByteMask bytes = kAllBytes) {
@@ -379,6 +412,23 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
 
    private:
     PackedRecord* record() const { return PackedRecord::Of(read_); }
+
+    bool IsFreer(PackedAccess access) const {
+      bool found = false;
+      ForEach([&](PackedAccess entry) { return !(found = access.IsFreerOf(entry)); });
+      return found;
+    }
+    // The free that `freed` stands for, as it happened.
+    HistoryEntry FreeOf(PackedAccess freed, PackedAccess mine) const {
+      HistoryEntry entry = freed.Unpacked();
+      entry.epoch = mine.epoch();
+      ForEach([&](PackedAccess freer) {
+        if (!freer.IsFreerOf(freed)) return true;
+        entry.epoch = freer.epoch();
+        return false;
+      });
+      return entry;
+    }
 
     // Calls visit(access) for each until it answers false.
     template <class Visitor>

@@ -119,7 +119,9 @@ void Collector::Finish(uint64_t dropped) {
   if (races() > 1 && options_.form != TextForm::kTsan) {
     for (const std::string& line : DescribeGroups(triage_.groups(), kMaxListed)) Say("  " + line);
   }
-  if (triage_.wants_usage()) {
+  if (triage_.wants_usage() && options_.form == TextForm::kTsan) {
+    output_.Print([&](Colour) { return TsanUsage(triage_.suppressions(), process.pid); });
+  } else if (triage_.wants_usage()) {
     for (const std::string& line : DescribeUsage(triage_.suppressions())) Say("suppressions: " + line);
   }
   if (!options_.json) return;

@@ -202,6 +202,7 @@ AccessSite ReportBuilder::SiteOf(const RawAccess& access) {
   site.stack_truncated = access.stack.truncated;
   site.locks_known = !access.locks_unknown;
   site.vptr = access.vptr;
+  site.ordered = access.ordered;
   site.bit_field = access.bit_field;
   site.value = access.value;
   for (const RawLock& lock : access.locks) {

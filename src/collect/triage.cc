@@ -3,13 +3,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "report/judgement.h"
 #include "report/same_race.h"
 
 namespace redflag {
+namespace {
+
+// Tables of the C++ library's facets, in which threads note, each for itself, what is the same for all: a byte, for a byte. Inline in its headers, so that it is
+// compiled for race detection with the program that uses <regex>, say. Nobody else touches them.
+bool IsInFacetTable(const AccessSite& site) {
+  if (site.stack.empty()) return false;
+  constexpr std::string_view kFunctions[] = {"std::ctype<char>::narrow(", "std::ctype<char>::widen(",
+                                             "std::ctype<char>::_M_narrow_init(", "std::ctype<char>::_M_widen_init("};
+  return std::any_of(std::begin(kFunctions), std::end(kFunctions), [&](std::string_view function) {
+    return site.stack.front().function.find(function) != std::string::npos;
+  });
+}
+
+bool IsInFacetTable(const RaceReport& report) {
+  return !report.earlier.empty() && IsInFacetTable(report.access) &&
+         std::all_of(report.earlier.begin(), report.earlier.end(),
+                     [](const AccessSite& site) { return IsInFacetTable(site); });
+}
+
+}  // namespace
+
 std::vector<std::string> Triage::OnSuppressions(const SuppressionsMessage& message) {
   wants_usage_ |= message.wants_usage;
   return message.is_file ? suppressions_.AddFiles(message.text) : suppressions_.Add(message.text);
@@ -38,7 +61,7 @@ std::optional<RaceReport> Triage::Take(const RaceMessage& race, uint64_t count) 
   }
   if (suppressions_.MatchModules(builder_.ModulesOf(race))) return is_unwanted();
   RaceReport report = builder_.Build(race);
-  if (suppressions_.Match(report)) return is_unwanted();
+  if (IsInFacetTable(report) || suppressions_.Match(report)) return is_unwanted();
   if (const SuppressionRule* special = suppressions_.MatchSpecial(report)) {
     JudgeSpecial(report, fmt::format("a rule says that races on it are expected: {}", special->text));
   }
@@ -104,6 +127,17 @@ std::vector<std::string> DescribeUsage(const Suppressions& suppressions) {
     lines.push_back(fmt::format("{} {}", what, rule.text));
   }
   return lines;
+}
+
+std::string TsanUsage(const Suppressions& suppressions, uint32_t pid) {
+  uint64_t total = 0;
+  std::string lines;
+  for (const SuppressionRule& rule : suppressions.rules()) {
+    if (rule.matches == 0) continue;
+    total += rule.matches;
+    lines += fmt::format("{} {}\n", rule.matches, rule.text);
+  }
+  return total == 0 ? "" : fmt::format("ThreadSanitizer: Matched {} suppressions (pid={}):\n{}", total, pid, lines);
 }
 
 }  // namespace redflag

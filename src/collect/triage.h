@@ -79,5 +79,7 @@ std::vector<std::string> DescribeGroups(const std::vector<Triage::Group>& groups
 
 // Which rules hid how much, and which nothing.
 std::vector<std::string> DescribeUsage(const Suppressions& suppressions);
+// The first of these as ThreadSanitizer has it; empty if there is none.
+std::string TsanUsage(const Suppressions& suppressions, uint32_t pid);
 
 }  // namespace redflag

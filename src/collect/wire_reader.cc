@@ -174,6 +174,7 @@ RawAccess TakeAccess(Cursor& cursor) {
                    .origin = head.origin,
                    .vptr = (head.flags & wire::kVptr) != 0,
                    .bit_field = (head.flags & wire::kBitField) != 0,
+                   .ordered = (head.flags & wire::kOrdered) != 0,
                    .locks_unknown = (head.flags & wire::kLocksUnknown) != 0,
                    .tag = static_cast<uint32_t>(head.flags) >> wire::kTagShift,
                    .value = {},

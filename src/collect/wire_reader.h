@@ -90,6 +90,7 @@ struct RawAccess {
   AccessOrigin origin{};
   bool vptr = false;
   bool bit_field = false;
+  bool ordered = false;  // wire::kOrdered
   bool locks_unknown = false;
   uint32_t tag = 0;  // of the kind of object, 0: none
   std::optional<uint64_t> value;

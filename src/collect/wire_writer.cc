@@ -167,9 +167,9 @@ class Encoder {
   }
   void PutAccess(const RawAccess& access) {
     const int flags = (access.vptr ? wire::kVptr : 0) | (access.bit_field ? wire::kBitField : 0) |
-                      (access.value ? wire::kValueKnown : 0) | (access.locks_unknown ? wire::kLocksUnknown : 0) |
-                      (access.known ? wire::kHasKnown : 0) | (access.weak ? wire::kHasWeak : 0) |
-                      static_cast<int>(access.tag << wire::kTagShift);
+                      (access.ordered ? wire::kOrdered : 0) | (access.value ? wire::kValueKnown : 0) |
+                      (access.locks_unknown ? wire::kLocksUnknown : 0) | (access.known ? wire::kHasKnown : 0) |
+                      (access.weak ? wire::kHasWeak : 0) | static_cast<int>(access.tag << wire::kTagShift);
     Put(wire::AccessHead{.address = access.address,
                          .size = access.size,
                          .thread = access.thread,

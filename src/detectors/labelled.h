@@ -39,6 +39,12 @@ class Labelled {
     OpenedCell(cell).Restart(cell_arena_, first);
   }
 
+  // The memory is freed: the cell remembers the free as one that everything comes after without order.
+  template <class Label>
+  void End(Cell& cell, Label free) {
+    OpenedCell(cell).End(cell_arena_, free);
+  }
+
   void Forget(Cell& cell) { cell.Clear(cell_arena_); }
   // Nothing is known of these bytes any more.
   void Forget(Cell& cell, ByteMask bytes) { OpenedCell(cell).Clear(cell_arena_, bytes); }

@@ -86,7 +86,8 @@ struct AccessHead {
   uint32_t lock_count;  // Lock structs follow the stack
   uint64_t value;       // if kValueKnown: what the memory held after the access
 };
-inline constexpr uint16_t kVptr = 1, kBitField = 2, kValueKnown = 4, kLocksUnknown = 8, kHasKnown = 16, kHasWeak = 32;
+inline constexpr uint16_t kVptr = 1, kBitField = 2, kValueKnown = 4, kLocksUnknown = 8, kHasKnown = 16, kHasWeak = 32,
+                          kOrdered = 64;  // it frees what the completing access uses later
 inline constexpr int kTagShift = 8;
 
 struct Lock {

@@ -36,7 +36,7 @@ REDFLAG_INTERCEPT(int, pthread_barrier_wait, Barrier* barrier) {
   if (!hooks::Active()) return real::pthread_barrier_wait(barrier);
   const uint64_t phase = hooks::BarrierArrive(REDFLAG_CALLER, barrier, Parties(barrier));
   const int result = real::pthread_barrier_wait(barrier);
-  if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD) hooks::BarrierLeave(REDFLAG_CALLER, phase);
+  if (result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD) hooks::BarrierLeave(REDFLAG_CALLER, barrier, phase);
   return result;
 }
 

@@ -62,13 +62,9 @@ using VisitTree = int (*)(const char*, const struct stat*, int, FTW*);
 REDFLAG_CALLS_BACK(int, nftw, (const char* path, VisitTree visit, int files, int flags), (path, visit, files, flags))
 REDFLAG_CALLS_BACK(int, nftw64, (const char* path, VisitTree visit, int files, int flags), (path, visit, files, flags))
 
-// ---- Signals that a thread sends to itself: the handler runs before these return ----
+// ---- Signals that a thread sends to itself, or waits for: the handler runs before these return (signals.cc has more) ----
 
 REDFLAG_CALLS_BACK(int, raise, (int signal), (signal))
-REDFLAG_CALLS_BACK(int, kill, (pid_t process, int signal), (process, signal))
-REDFLAG_CALLS_BACK(int, pthread_kill, (pthread_t thread, int signal), (thread, signal))
-REDFLAG_CALLS_BACK(int, sigqueue, (pid_t process, int signal, sigval value), (process, signal, value))
-REDFLAG_CALLS_BACK(int, pthread_sigqueue, (pthread_t thread, int signal, sigval value), (thread, signal, value))
 REDFLAG_CALLS_BACK(int, sigsuspend, (const sigset_t* mask), (mask))
 REDFLAG_CALLS_BACK(int, pause, (), ())
 

@@ -141,11 +141,7 @@ bool Ask(int fd, struct stat& file) {
 
 uint64_t IdentityOf(const struct stat& file) { return HashKey(HashKey(file.st_ino) + file.st_dev) | 1; }
 
-const void* ObjectOfFile(hooks::Pc pc, int fd, Purpose purpose) {
-  const bool sending = purpose != Purpose::kReceive;
-  struct stat file;
-  if (fd < 0 || !Ask(fd, file)) return nullptr;
-  TellDescriptor(pc, fd, IdentityOf(file), purpose);
+const void* ObjectOfWhat(const struct stat& file, int fd, bool sending) {
   switch (file.st_mode & S_IFMT) {
     case S_IFIFO:
     case S_IFREG:
@@ -159,6 +155,13 @@ const void* ObjectOfFile(hooks::Pc pc, int fd, Purpose purpose) {
   }
 }
 
+const void* ObjectOfFile(hooks::Pc pc, int fd, Purpose purpose) {
+  struct stat file;
+  if (fd < 0 || !Ask(fd, file)) return nullptr;
+  TellDescriptor(pc, fd, IdentityOf(file), purpose);
+  return ObjectOfWhat(file, fd, purpose != Purpose::kReceive);
+}
+
 void SetNumber(int fd, uint32_t number) {
   if (fd >= 0 && fd < kDescriptors) __atomic_store_n(&numbers[fd], number, __ATOMIC_RELAXED);
 }
@@ -168,6 +171,17 @@ void SetNumber(int fd, uint32_t number) {
 const void* ObjectOfSending(hooks::Pc pc, int fd) { return ObjectOfFile(pc, fd, Purpose::kSend); }
 const void* ObjectOfReceiving(hooks::Pc pc, int fd) { return ObjectOfFile(pc, fd, Purpose::kReceive); }
 const void* ObjectOfClosing(hooks::Pc pc, int fd) { return ObjectOfFile(pc, fd, Purpose::kClose); }
+
+const void* ObjectOfStream(int fd, bool sending) {
+  struct stat file;
+  return fd >= 0 && Ask(fd, file) ? ObjectOfWhat(file, fd, sending) : nullptr;
+}
+
+void SendThrough(hooks::Pc pc, const void* object) {
+  if (object == nullptr) return;
+  hooks::Release(pc, object);
+  if (const void* watcher = WatcherOf(object)) hooks::Release(pc, watcher);
+}
 
 void ForgetDescriptors(hooks::Pc pc, unsigned first, unsigned last) {
   for (unsigned fd = first; fd <= last && fd < kDescriptors; ++fd) {

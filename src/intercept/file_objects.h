@@ -29,6 +29,12 @@ namespace redflag {
 const void* ObjectOfSending(hooks::Pc pc, int fd);
 const void* ObjectOfReceiving(hooks::Pc pc, int fd);
 
+// The same for a stream, which is not taken for a use of the descriptor: libc closes and opens those of streams unseen.
+const void* ObjectOfStream(int fd, bool sending);
+
+// Hands on to whoever receives from the object, and to who watches it. The object may be null.
+void SendThrough(hooks::Pc pc, const void* object);
+
 // The same as ObjectOfSending before it is closed: tells that.
 const void* ObjectOfClosing(hooks::Pc pc, int fd);
 // Before those from `first` to `last` are closed: tells nothing, they are forgotten.

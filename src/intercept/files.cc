@@ -2,8 +2,7 @@
 // releases before the call, also if it then fails; what takes over acquires after it, also at the end of the file: somebody closed
 // the other end.
 //
-// Not interposed: what stdio does with its buffers, which are its own business (stdio.cc has what it reads and writes of the program's); poll and select, which only
-// look; asynchronous and mapped I/O.
+// Not interposed: what stdio does with its buffers (stdio.cc has what comes of that); asynchronous and mapped I/O. polling.cc has poll and select.
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <stdio.h>
@@ -24,12 +23,6 @@
 
 namespace redflag {
 namespace {
-
-void Release(hooks::Pc pc, const void* object) {
-  if (object == nullptr) return;
-  hooks::Release(pc, object);
-  if (const void* watcher = WatcherOf(object)) hooks::Release(pc, watcher);
-}
 
 void TellRead(hooks::Pc pc, const void* from, size_t bytes) {
   if (bytes != 0 && from != nullptr) hooks::Read(pc, from, bytes);
@@ -73,7 +66,7 @@ auto Send(hooks::Pc pc, int fd, Call call, Tell tell) {
   if (!hooks::Active()) return call();
   const void* object = ObjectOfSending(pc, fd);
   tell();
-  Release(pc, object);
+  SendThrough(pc, object);
   return call();
 }
 
@@ -200,7 +193,7 @@ REDFLAG_INTERCEPT(ssize_t, sendto, int fd, const void* from, size_t bytes, int f
       [&] {
         TellRead(pc, from, bytes);
         TellRead(pc, to, to_bytes);
-        if (to != nullptr) Release(pc, ObjectOfAddress(to, to_bytes));
+        if (to != nullptr) SendThrough(pc, ObjectOfAddress(to, to_bytes));
       });
 }
 
@@ -210,7 +203,7 @@ void TellSending(hooks::Pc pc, const msghdr& message) {
   TellSent(pc, message.msg_iov, message.msg_iovlen);
   TellRead(pc, message.msg_name, message.msg_namelen);
   TellRead(pc, message.msg_control, message.msg_controllen);
-  if (message.msg_name != nullptr) Release(pc, ObjectOfAddress(message.msg_name, message.msg_namelen));
+  if (message.msg_name != nullptr) SendThrough(pc, ObjectOfAddress(message.msg_name, message.msg_namelen));
 }
 
 }  // namespace
@@ -252,7 +245,7 @@ REDFLAG_INTERCEPT(int, connect, int fd, const sockaddr* to, socklen_t bytes) {
   const hooks::Pc pc = REDFLAG_CALLER;
   if (hooks::Active()) {
     TellRead(pc, to, bytes);
-    if (to != nullptr) Release(pc, ObjectOfAddress(to, bytes));
+    if (to != nullptr) SendThrough(pc, ObjectOfAddress(to, bytes));
   }
   return real::connect(fd, to, bytes);
 }
@@ -342,7 +335,7 @@ REDFLAG_INTERCEPT(int, pipe2, int* ends, int flags) {
 // The other end sees the end of the file.
 REDFLAG_INTERCEPT(int, close, int fd) {
   const hooks::Pc pc = REDFLAG_CALLER;
-  if (hooks::Active()) Release(pc, ObjectOfClosing(pc, fd));
+  if (hooks::Active()) SendThrough(pc, ObjectOfClosing(pc, fd));
   Closed(fd);
   return real::close(fd);
 }
@@ -351,7 +344,7 @@ REDFLAG_INTERCEPT(int, fclose, FILE* file) {
   const hooks::Pc pc = REDFLAG_CALLER;
   const int fd = fileno(file);
   if (fd >= 0) {
-    if (hooks::Active()) Release(pc, ObjectOfClosing(pc, fd));
+    if (hooks::Active()) SendThrough(pc, ObjectOfClosing(pc, fd));
     Closed(fd);
   }
   return real::fclose(file);
@@ -364,7 +357,7 @@ namespace {
 bool TellReplaced(hooks::Pc pc, int fd, int to) {
   if (!hooks::Active() || fd == to || arch::Syscall(SYS_fcntl, fd, F_GETFD) < 0) return false;
   if (arch::Syscall(SYS_fcntl, to, F_GETFD) < 0) return false;
-  Release(pc, ObjectOfSending(pc, to));
+  SendThrough(pc, ObjectOfSending(pc, to));
   return true;
 }
 

@@ -31,9 +31,10 @@ void Started();
 // ---- Memory ----
 void Read(Pc pc, const void* from, size_t bytes);
 void Write(Pc pc, void* to, size_t bytes);
-// A block of the heap begins its life; ends it (told before the real free). `bytes` as usable by the program.
+// A block of the heap begins its life; ends it (told before the real free). `bytes` as usable by the program. is_reused: the program itself manages
+// such blocks, and goes on using their memory.
 void Allocated(Pc pc, void* block, size_t bytes);
-void Freeing(Pc pc, void* block, size_t bytes);
+void Freeing(Pc pc, void* block, size_t bytes, bool is_reused = false);
 // Memory that a pool of a plain library hands out: what happened to it before was to another object. When that ended is not told.
 void HandedOut(Pc pc, void* memory, size_t bytes);
 // Fresh pages, the first of which are written; pages that go away, or are replaced.
@@ -71,9 +72,9 @@ void Notifying(Pc pc, const void* condition);
 void Notified(Pc pc, const void* condition);
 
 // A barrier of `parties`. Arrivals of one phase are ordered before the leaves of that phase. Arriving answers the phase, to be given
-// to Leave by the same thread, when the barrier may be gone. Forgotten: it was made or destroyed.
+// to Leave by the same thread, when the barrier may be gone: then it is an address. Forgotten: it was made or destroyed.
 uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties);
-void BarrierLeave(Pc pc, uint64_t phase);
+void BarrierLeave(Pc pc, const void* barrier, uint64_t phase);
 void BarrierForgotten(Pc pc, const void* barrier);
 
 // ---- Descriptors of files, each with an address of its own (intercept/file_objects.h) ----

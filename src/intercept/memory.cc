@@ -58,7 +58,7 @@ void heap::BornApart(hooks::Pc pc, void* block) {
 
 void heap::Deleting(hooks::Pc pc, void* block) {
   if (block == nullptr || !__atomic_load_n(&operators_are_apart, __ATOMIC_RELAXED) || !IsWatched()) return;
-  Dying(pc, block);
+  hooks::Freeing(pc, block, SizeOf(block), true);
 }
 
 REDFLAG_INTERCEPT(void*, malloc, size_t bytes) {

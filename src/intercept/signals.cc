@@ -2,7 +2,8 @@
 // kernel gets one of ours, which puts the interrupted place on the stack of calls and calls the program's; asked for a handler, we
 // answer the program's.
 //
-// Setting a handler comes before its runs. Sending a signal orders nothing: no standard says that it does.
+// Setting a handler comes before its runs. Sending a signal orders nothing that its handler does: no standard says so. But who waits for one (sigwait)
+// comes after who has sent it.
 //
 // A signal that arrives while its thread is in the runtime is handled at once, and what its handler does is not watched.
 #include <signal.h>
@@ -127,6 +128,54 @@ REDFLAG_EXPORT(Handler, sysv_signal, int signal, Handler handler) {
 }
 REDFLAG_EXPORT(Handler, __sysv_signal, int signal, Handler handler) {
   return SetHandler(REDFLAG_CALLER, signal, handler, SA_RESETHAND | SA_NODEFER);
+}
+
+// ---- Signals that are waited for ----
+
+namespace {
+
+// Addresses that stand for what was sent, by signal.
+constinit char sent[NSIG] = {};
+
+void Sending(hooks::Pc pc, int signal) {
+  if (signal > 0 && signal < NSIG && hooks::Active()) hooks::Release(pc, &sent[signal]);
+}
+
+void Received(hooks::Pc pc, int signal) {
+  if (signal > 0 && signal < NSIG && hooks::Active()) hooks::Acquire(pc, &sent[signal]);
+}
+
+}  // namespace
+
+// If a thread sends one to itself, the handler runs before these return.
+#define REDFLAG_SEND(name, parameters, arguments)           \
+  REDFLAG_INTERCEPT(int, name, REDFLAG_UNPACK parameters) { \
+    REDFLAG_LEFT_BY_EXCEPTIONS;                             \
+    Sending(REDFLAG_CALLER, signal);                        \
+    const Call call(REDFLAG_CALLER);                        \
+    return real::name arguments;                            \
+  }
+#define REDFLAG_UNPACK(...) __VA_ARGS__
+REDFLAG_SEND(kill, (pid_t process, int signal), (process, signal))
+REDFLAG_SEND(pthread_kill, (pthread_t thread, int signal), (thread, signal))
+REDFLAG_SEND(sigqueue, (pid_t process, int signal, sigval value), (process, signal, value))
+REDFLAG_SEND(pthread_sigqueue, (pthread_t thread, int signal, sigval value), (thread, signal, value))
+#undef REDFLAG_SEND
+
+REDFLAG_INTERCEPT(int, sigwait, const sigset_t* signals, int* came) {
+  const int error = real::sigwait(signals, came);
+  if (error == 0) Received(REDFLAG_CALLER, *came);
+  return error;
+}
+REDFLAG_INTERCEPT(int, sigwaitinfo, const sigset_t* signals, siginfo_t* info) {
+  const int came = real::sigwaitinfo(signals, info);
+  Received(REDFLAG_CALLER, came);
+  return came;
+}
+REDFLAG_INTERCEPT(int, sigtimedwait, const sigset_t* signals, siginfo_t* info, const timespec* time) {
+  const int came = real::sigtimedwait(signals, info, time);
+  Received(REDFLAG_CALLER, came);
+  return came;
 }
 
 }  // namespace redflag

@@ -55,6 +55,7 @@ Json SiteJson(const AccessSite& site) {
   if (!site.locks_known) json["locks_known"] = false;
   if (site.stack_truncated) json["stack_truncated"] = true;
   if (site.vptr) json["vptr"] = true;
+  if (site.ordered) json["ordered"] = true;
   if (site.bit_field) json["bit_field"] = true;
   if (site.descriptor) json["descriptor"] = true;
   if (site.value) json["value"] = fmt::format("{:#x}", *site.value);

@@ -248,6 +248,7 @@ class Reader {
     May(json, "locks_known", site.locks_known);
     May(json, "stack_truncated", site.stack_truncated);
     May(json, "vptr", site.vptr);
+    May(json, "ordered", site.ordered);
     May(json, "bit_field", site.bit_field);
     May(json, "descriptor", site.descriptor);
     std::optional<Hex> held;

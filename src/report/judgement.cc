@@ -43,6 +43,7 @@ class Scale {
 };
 
 void WeighClaim(const RaceReport& report, Scale& scale) {
+  if (IsUseAfterFree(report)) return scale.Add(kSmall, "the memory had been given back: this needs no bad moment");
   switch (report.claim) {
     case Claim::kUnordered:
       return scale.Add(kSmall, "the detector is precise: nothing in this run orders the accesses");

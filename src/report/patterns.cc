@@ -15,6 +15,8 @@ namespace {
 
 constexpr Pattern kFreeInUse{"free while in use", Harm::kHarmful, "memory is given back while another thread uses it",
                              "let the last user free it: join the thread, or share ownership with std::shared_ptr"};
+constexpr Pattern kUseAfterFree{"use after free", Harm::kHarmful, "memory is used that has been given back",
+                                "free it after its last use, or forget the pointer when it is freed"};
 constexpr Pattern kClosedInUse{"descriptor closed while in use", Harm::kHarmful,
                                "its number may be that of another file before the other thread has used it",
                                "close it when its users have ended: join them, or let the last one close it"};
@@ -93,11 +95,11 @@ constexpr Pattern kUnsynchronized{"unsynchronized access", Harm::kUnclear, "neit
                                   "protect the variable with a mutex, or make it std::atomic"};
 
 constexpr std::array kPatterns = {
-    &kFreeInUse,     &kClosedInUse,  &kReferenceCount, &kVptrInDestructor, &kVptrInConstructor,  &kStackEscapes,
-    &kStackShared,   &kDestruction,  &kContainer,      &kSmartPointer,     &kWriteUnderReadLock, &kBitFields,
-    &kDoubleChecked, &kWeakLock,     &kDifferentLocks, &kForgottenLock,    &kUnlockedRead,       &kFlagUpdates,
-    &kSafeFlag,      &kLazy,         &kPublication,    &kNotification,     &kStatistics,         &kLostUpdate,
-    &kSpecial,       &kCheckThenAct, &kMixed,          &kUnsynchronized};
+    &kFreeInUse,    &kUseAfterFree,  &kClosedInUse,  &kReferenceCount, &kVptrInDestructor, &kVptrInConstructor,
+    &kStackEscapes, &kStackShared,   &kDestruction,  &kContainer,      &kSmartPointer,     &kWriteUnderReadLock,
+    &kBitFields,    &kDoubleChecked, &kWeakLock,     &kDifferentLocks, &kForgottenLock,    &kUnlockedRead,
+    &kFlagUpdates,  &kSafeFlag,      &kLazy,         &kPublication,    &kNotification,     &kStatistics,
+    &kLostUpdate,   &kSpecial,       &kCheckThenAct, &kMixed,          &kUnsynchronized};
 
 // Variables of the C library that programs change and read at will (DataCollider's "special variables").
 constexpr std::array<std::string_view, 9> kSpecialVariables = {
@@ -221,6 +223,7 @@ class Recogniser {
 
   const Pattern* Lifetime() const {
     if (a_.site.descriptor) return &kClosedInUse;
+    if (IsUseAfterFree(report_)) return &kUseAfterFree;
     if (a_.frees() || b_.frees()) {
       const bool counted = Either([&](const Side& frees, const Side& other) {
         return frees.frees() && !other.frees() && IsAtomic(other.site.kind) && other.writes();

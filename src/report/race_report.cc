@@ -57,6 +57,8 @@ std::string ExplainLocks(const AccessSite& access, const AccessSite& earlier) {
 
 }  // namespace
 
+bool IsUseAfterFree(const RaceReport& report) { return !report.earlier.empty() && report.earlier.front().ordered; }
+
 std::string Describe(const AccessSite& site) {
   switch (site.origin) {
     case AccessOrigin::kAlloc:
@@ -111,6 +113,8 @@ std::string ExplainRace(const RaceReport& report) {
   const AccessSite& earlier = report.earlier.front();
   const std::string first = fmt::format("the {} by {}", Describe(earlier), earlier.thread);
   const std::string second = fmt::format("the {} by {}", Describe(report.access), report.access.thread);
+  if (earlier.ordered)
+    return fmt::format("{} came before {}: what is used there may be something else by now", first, second);
   const std::string locks = ExplainLocks(report.access, earlier);
   switch (report.claim) {
     case Claim::kUnordered:

@@ -48,7 +48,8 @@ struct AccessSite {
   bool stack_truncated = false;  // outer frames are missing
   bool vptr = false;             // the bytes are a pointer to a virtual table
   bool bit_field = false;
-  bool descriptor = false;          // what is used (read) or closed (written) is a descriptor of a file
+  bool ordered = false;     // an earlier one, a free, comes before the other in any case: what that uses was freed
+  bool descriptor = false;  // what is used (read) or closed (written) is a descriptor of a file
   std::optional<uint64_t> value{};  // what the memory held after the access
 };
 
@@ -119,6 +120,9 @@ inline constexpr std::string_view kUnknownWriter = "an unknown writer";
 
 // Do they hold a lock that cannot be held by both at the same time?
 bool HoldsExcluding(const AccessSite& a, const AccessSite& b);
+
+// Is it no race, but memory that is used after it was freed, in this order?
+bool IsUseAfterFree(const RaceReport& report);
 
 // Phrases that all renderers share: "atomic write", "transactional read", "free".
 std::string Describe(const AccessSite& site);

@@ -18,7 +18,8 @@ class TextRenderer {
       : colour_(colour), detail_(detail), sources_(sources) {}
 
   std::string Render(const RaceReport& report) {
-    Line("{}", Paint(kBold, fmt::format("DATA RACE on {}", Target(report))));
+    Line("{}", Paint(kBold, fmt::format("{} {}", IsUseAfterFree(report) ? "USE AFTER FREE of" : "DATA RACE on",
+                                        Target(report))));
     if (report.judgement) Rank(*report.judgement);
     Site("", report.access);
     for (const AccessSite& earlier : report.earlier) Site("earlier ", earlier);

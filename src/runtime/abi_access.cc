@@ -363,7 +363,7 @@ REDFLAG_ABI void __tsan_init() {
   NoteInstrumented();
   Thread* t = Runtime::Enter();
   if (t == nullptr) return;
-  PlainCode::NoteInstrumented(REDFLAG_CALLER);
+  if (Runtime::Get().flags().ignore_noninstrumented_modules) PlainCode::NoteInstrumented(REDFLAG_CALLER);
   MarkedCode::Load(Runtime::Get().flags(), REDFLAG_CALLER);
   Runtime::Get().Record(*t);
   Runtime::Leave(t);

@@ -187,11 +187,11 @@ REDFLAG_ANNOTATION(BarrierWaitBefore, const void* barrier) {
   const uint64_t phase = hooks::BarrierArrive(REDFLAG_CALLER, barrier, parties);
   local.thread->annotated_phase = phase;
 }
-REDFLAG_ANNOTATION(BarrierWaitAfter, const void*) {
+REDFLAG_ANNOTATION(BarrierWaitAfter, const void* barrier) {
   if (!Runtime::IsActive() || local.thread->annotated_phase == 0) return;
   const uint64_t phase = local.thread->annotated_phase;
   local.thread->annotated_phase = 0;
-  hooks::BarrierLeave(REDFLAG_CALLER, phase);
+  hooks::BarrierLeave(REDFLAG_CALLER, barrier, phase);
 }
 REDFLAG_ANNOTATION(BarrierDestroy, const void* barrier) {
   annotated_barriers.Remove(barrier);

@@ -76,6 +76,10 @@ class Boxed {
       return false;
     }
     template <class Clock>
+    static bool EndsQuickly(const Clock&, PackedAccess, bool) {
+      return false;
+    }
+    template <class Clock>
     static bool Refresh(const Clock&, PackedAccess, bool) {
       return false;
     }
@@ -214,6 +218,7 @@ class Boxed {
     return false;
   }
   static uint64_t Count(Thread&, AccessKind) { return 0; }
+  static void End(Cell&, PackedAccess) {}
   static Epoch ClockOf(const Thread& t) { return t.label; }
 
   // ---- Labels ----

@@ -405,8 +405,15 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
   }
   wire::Known known;
   wire::Weak weak;
-  if (!is_reporting && !is_unknown && runtime.FindKnown(reporting, access, known)) head.flags |= wire::kHasKnown;
-  if (!is_reporting && !is_unknown && runtime.FindWeak(reporting, access, weak)) head.flags |= wire::kHasWeak;
+  const bool is_ordered = !is_reporting && !is_unknown && Runtime::IsOrderedFree(reporting, access, flag);
+  if (is_ordered) {
+    head.flags |= wire::kOrdered;
+  } else if (!is_reporting && !is_unknown && runtime.FindKnown(reporting, access, known)) {
+    head.flags |= wire::kHasKnown;
+  }
+  if (!is_reporting && !is_unknown && !is_ordered && runtime.FindWeak(reporting, access, weak)) {
+    head.flags |= wire::kHasWeak;
+  }
   AddStackAndLocks(runtime, head, access.context, locks);
   if ((head.flags & wire::kHasKnown) != 0) message_.Add(known);
   if ((head.flags & wire::kHasWeak) != 0) message_.Add(weak);

@@ -236,6 +236,8 @@ Flags FlagsFromEnvironment() {
     flags.report_thread_leaks = true;
     flags.deadlocks_by_order = true;
     flags.second_deadlock_stack = false;
+    flags.report_barrier_in_use = true;
+    flags.ignore_noninstrumented_modules = false;
   }
   // What the program wants unless the user says otherwise. It may name options of other tools, so nobody complains.
   if (__tsan_default_options != nullptr) {

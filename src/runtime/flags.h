@@ -25,6 +25,9 @@ namespace redflag::rt {
   FLAG(bool, second_deadlock_stack, true, "say of each also where the lock that was held had been taken; in the form of ThreadSanitizer: false") \
   FLAG(bool, report_thread_leaks, false, "report threads that ended, were not joined nor detached; in the form of ThreadSanitizer: true") \
   FLAG(bool, report_signal_unsafe, true, "report signal handlers that change errno, or allocate or free memory")                                     \
+  FLAG(bool, report_use_after_free, true, "report that memory is used after it was freed, also if that is ordered after the free") \
+  FLAG(bool, report_barrier_in_use, false, "report that a barrier is destroyed before all who waited there are known to have left, for which libc waits; in the form of ThreadSanitizer: true") \
+  FLAG(bool, ignore_noninstrumented_modules, true, "what code that was not compiled for race detection has libc do is no access; in the form of ThreadSanitizer: false") \
   FLAG(bool, report_atomic_races, true, "report races between an atomic access and one that is not")                       \
   FLAG(bool, print_stats, false, "print counters at the end")                                                           \
   FLAG(int, memory_limit_mb, 0, "forget old accesses when the process uses more memory than this; 0: no limit")          \

@@ -13,6 +13,7 @@ namespace {
 
 constinit AtomicMem::Lock threads_lock;
 constinit uint32_t passages = 0;
+constinit uint32_t openings = 0;  // how often the gate was opened
 
 // Asks again and again whether it is time to go on, for two seconds at most.
 template <class Condition>
@@ -24,6 +25,18 @@ bool WaitUntil(Condition condition) {
     arch::Syscall(SYS_nanosleep, reinterpret_cast<int64_t>(&wait), 0);
   }
   return false;
+}
+
+// The same, for two seconds in which nobody opens the gate: if many threads fork at once, it is closed most of the time, and yet all is well.
+template <class Condition>
+bool WaitPatiently(Condition condition) {
+  bool is_met = false;
+  uint32_t before;
+  do {
+    before = __atomic_load_n(&openings, __ATOMIC_ACQUIRE);
+    WaitUntil([&] { return (is_met = condition()) || __atomic_load_n(&openings, __ATOMIC_ACQUIRE) != before; });
+  } while (!is_met && __atomic_load_n(&openings, __ATOMIC_ACQUIRE) != before);
+  return is_met;
 }
 
 uint64_t AddressOf(const Thread& t) { return reinterpret_cast<uint64_t>(&t); }
@@ -64,7 +77,7 @@ void Gate::Unregister(Thread& t) {
 }
 
 void Gate::AwaitOpen() {
-  while (!WaitUntil([] { return !closed(); }) && __atomic_load_n(&is_era_, __ATOMIC_RELAXED)) continue;
+  while (!WaitPatiently([] { return !closed(); }) && __atomic_load_n(&is_era_, __ATOMIC_RELAXED)) continue;
 }
 
 void Gate::Ask() {
@@ -82,12 +95,17 @@ bool Gate::Answers(Thread& t) {
 }
 
 bool Gate::Close(Thread& t) {
-  WaitUntil([&] {
+  const auto takes_it = [&] {
     uint64_t state = __atomic_load_n(&state_, __ATOMIC_RELAXED);
     if (state == AddressOf(t)) return true;
     return state <= kAsked &&
            __atomic_compare_exchange_n(&state_, &state, AddressOf(t), false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-  });
+  };
+  if (!takes_it()) {  // who has closed it waits for this one to be outside
+    __atomic_store_n(&t.mode.inside, 0, __ATOMIC_RELEASE);
+    WaitPatiently(takes_it);
+    __atomic_store_n(&t.mode.inside, Thread::kInside, __ATOMIC_RELAXED);
+  }
   PrepareFences();
   FenceEverybody();
   return AwaitOthers(t);
@@ -109,6 +127,7 @@ bool Gate::AwaitOthers(const Thread& t) {
 void Gate::Open() {
   __atomic_store_n(&is_era_, false, __ATOMIC_RELAXED);
   __atomic_store_n(&state_, kOpen, __ATOMIC_RELEASE);
+  __atomic_fetch_add(&openings, 1, __ATOMIC_RELEASE);
 }
 
 Gate::Passage::Passage() {

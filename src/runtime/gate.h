@@ -8,7 +8,7 @@
 // Who enters the runtime (Runtime::Enter) says so with a plain store and then looks at the gate with a plain load; the one that closes it
 // makes up for the missing fence (membarrier). Those who have no Thread to say it with take a Passage.
 //
-// Waits end after two seconds: libc's own locks, taken by fork() and held by a thread that waits here, must not become a
+// Waits end after two seconds in which nobody has opened the gate: libc's own locks, taken by fork() and held by a thread that waits here, must not become a
 // deadlock. The child then may find something half done; the parent never does. An era does not begin then; one that has begun is
 // waited for.
 #pragma once

@@ -189,13 +189,13 @@ void Allocated(Pc pc, void* block, size_t bytes) {
   const IfPlain plain(*t, pc);
   Runtime::Get().Allocated(*t, AddressOf(block), bytes, pc);
 }
-void Freeing(Pc pc, void* block, size_t) {
+void Freeing(Pc pc, void* block, size_t, bool is_reused) {
   Entered t;
   if (!t) return;
   if ((*t).handler_depth != 0) [[unlikely]]
     TellUnsafe(*t, pc);
   const IfPlain plain(*t, pc);
-  Runtime::Get().Freeing(*t, AddressOf(block), pc);
+  Runtime::Get().Freeing(*t, AddressOf(block), pc, is_reused);
 }
 void HandedOut(Pc, void* memory, size_t bytes) {
   if (Entered t; t && memory != nullptr) Runtime::Get().Unmapped(*t, AddressOf(memory), bytes);
@@ -220,6 +220,7 @@ void Unloaded(void* image, size_t bytes) {
   Entered t;
   if (!t) return;
   Runtime::Get().Unmapped(*t, AddressOf(image), bytes);
+  rt::PlainCode::NoteGone(AddressOf(image), bytes);
   rt::TellModulesGone(AddressOf(image), bytes);
 }
 
@@ -351,8 +352,11 @@ uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties) {
   Touch(*t, barrier, AccessKind::kRead, pc);
   return Runtime::Get().BarrierArrive(*t, AddressOf(barrier), parties, pc);
 }
-void BarrierLeave(Pc, uint64_t phase) {
-  if (Entered t; t && phase != 0) Runtime::Get().BarrierLeave(*t, phase);
+void BarrierLeave(Pc pc, const void* barrier, uint64_t phase) {
+  Entered t;
+  if (!t || phase == 0) return;
+  Runtime::Get().BarrierLeave(*t, phase);
+  if (Runtime::Get().flags().report_barrier_in_use) Touch(*t, barrier, AccessKind::kRead, pc);
 }
 
 // ---- Descriptors ----

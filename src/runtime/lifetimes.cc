@@ -73,7 +73,7 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   });
 }
 
-void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
+void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place, bool is_reused) {
   uint32_t* at_block = shadow_.BlockAt(block);
   const uint32_t index = __atomic_exchange_n(at_block, 0, __ATOMIC_ACQ_REL);
   if (index == 0) return;
@@ -87,12 +87,13 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   ForgetBenign(block, info.bytes);
   Policies::ForgetMemory(block, info.bytes);
   Watch::End(*this, block, info.bytes);
+  constexpr uint64_t kMayGoBack = uint64_t{128} << 10;  // to the system, which may put something else there
   shadow_.ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
     if (is_ignored) return;
     if (kIsBoxed) {
       FreeCells(t, first, count, free_place);
     } else {
-      ExamineRange(t, first, count, AccessKind::kWrite, free_place);
+      FreeRange(t, first, count, free_place, is_reused || info.bytes >= kMayGoBack);
     }
     if (kIgnoresLines) ForgetLines(first, count);
   });
@@ -100,6 +101,45 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place) {
   if (info.bytes < kLarge) return;
   if (Recorder::is_on()) Recorder::Note(t, Event::OnMemory(EventKind::kForget, t.state.tid, Addr{block}, info.bytes));
   ForgetPages(block, info.bytes);
+}
+
+// Of large blocks, the first bytes only, as the rest is seldom what is used. Not in a recording, where a free is a write like others, as it is to
+// whoever reads that.
+void Runtime::FreeRange(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place, bool is_reused) {
+  constexpr uint64_t kMostBytes = 1024;
+  uint64_t at = addr;
+  if constexpr (kHasPlanes) {
+    if (flags_.report_use_after_free && !is_reused && !Recorder::is_on()) {
+      if (t.mode.locks_to_log) LogLocks(t);
+      ContextId context = t.ContextOf(contexts_, place);
+      const PackedAccess free(t.now | uint64_t{Raw(AccessKind::kWrite)} << PackedAccess::kKindShift | Raw(context));
+      const uint64_t end = addr + (bytes < kMostBytes ? bytes : kMostBytes);
+      while (at < end) {
+        at = EndQuickly(t, at, Regions::EndOf(at) < end ? Regions::EndOf(at) : end, free);
+        if (at >= end) break;
+        const uint64_t granule = at & ~(kGranule - 1);
+        const ByteMask here = MaskOf(Addr{at}, end - at);
+        AccessCell<false>(t, granule, here, AccessKind::kWrite, place, context, addr, bytes);
+        const Regions::Stay stay(regions_, granule);
+        detector_.End(*static_cast<Detector::Cell*>(shadow_.CellAt(granule)), free.With(here));
+        at = granule + kGranule;
+      }
+    }
+  }
+  if (at < addr + bytes) ExamineRange(t, at, addr + bytes - at, AccessKind::kWrite, place);
+}
+
+// The part of [addr, end) of which this is quickly done: where it ends. All of it is in one region.
+uint64_t Runtime::EndQuickly(Thread& t, uint64_t addr, uint64_t end, PackedAccess free) {
+  const PackedAccess whole = free.With(kAllBytes);
+  const Regions::Stay stay(regions_, addr);
+  uint64_t at = addr;
+  for (; at % kGranule == 0 && end - at >= kGranule; at += kGranule) {
+    auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
+    if (!cell.EndsQuickly(Detector::ClockOf(t.state), whole, stay.is_owner())) break;
+    Detector::Count(t.state, AccessKind::kWrite);
+  }
+  return at;
 }
 
 // A free is a write, and begins another life. Cells that share their past are looked at once.

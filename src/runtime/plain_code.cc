@@ -1,5 +1,7 @@
 #include "runtime/plain_code.h"
 
+#include <elf.h>
+#include <link.h>
 #include <sys/auxv.h>
 
 #include "intercept/calls.h"
@@ -10,6 +12,8 @@ namespace redflag::rt {
 constinit PlainCode::Range PlainCode::ranges_[kMost] = {};
 constinit uint32_t PlainCode::count_ = 0;
 constinit bool PlainCode::is_full_ = false;
+constinit const void* PlainCode::looked_at_[kMostLookedAt] = {};
+constinit uint32_t PlainCode::looked_at_count_ = 0;
 
 namespace {
 
@@ -24,6 +28,64 @@ bool StartsWith(const char* text, const char* prefix) {
     if (*text++ != *prefix++) return false;
   }
   return true;
+}
+
+// The relocations of a module, by which it gets at what others define.
+struct Imports {
+  const Elf64_Rela* first = nullptr;
+  uint64_t count = 0;
+
+  bool Have(const char* wanted, const Elf64_Sym* symbols, const char* names) const {
+    for (uint64_t i = 0; i < count; ++i) {
+      const uint64_t symbol = ELF64_R_SYM(first[i].r_info);
+      if (symbol == 0 || symbols[symbol].st_shndx != SHN_UNDEF) continue;
+      const char* name = names + symbols[symbol].st_name;
+      if (StartsWith(name, wanted) && StartsWith(wanted, name)) return true;
+    }
+    return false;
+  }
+};
+
+bool ImportsInit(const link_map& module) {
+  const Elf64_Sym* symbols = nullptr;
+  const char* names = nullptr;
+  Imports calls, data;
+  uint64_t relative = 0;
+  // The dynamic linker has made addresses of them, but where it can't write.
+  const auto at = [&](const Elf64_Dyn& entry) {
+    return entry.d_un.d_ptr < module.l_addr ? entry.d_un.d_ptr + module.l_addr : entry.d_un.d_ptr;
+  };
+  for (const Elf64_Dyn* entry = module.l_ld; entry->d_tag != DT_NULL; ++entry) {
+    switch (entry->d_tag) {
+      case DT_SYMTAB:
+        symbols = reinterpret_cast<const Elf64_Sym*>(at(*entry));
+        break;
+      case DT_STRTAB:
+        names = reinterpret_cast<const char*>(at(*entry));
+        break;
+      case DT_JMPREL:
+        calls.first = reinterpret_cast<const Elf64_Rela*>(at(*entry));
+        break;
+      case DT_PLTRELSZ:
+        calls.count = entry->d_un.d_val / sizeof(Elf64_Rela);
+        break;
+      case DT_RELA:
+        data.first = reinterpret_cast<const Elf64_Rela*>(at(*entry));
+        break;
+      case DT_RELASZ:
+        data.count = entry->d_un.d_val / sizeof(Elf64_Rela);
+        break;
+      case DT_RELACOUNT:
+        relative = entry->d_un.d_val;
+        break;
+    }
+  }
+  if (symbols == nullptr || names == nullptr) return false;
+  if (calls.first == nullptr) calls.count = 0;
+  if (data.first == nullptr || relative > data.count) data.count = relative = 0;
+  data.first += relative;  // these come first, and import nothing
+  data.count -= relative;
+  return calls.Have("__tsan_init", symbols, names) || data.Have("__tsan_init", symbols, names);
 }
 
 bool IsAnybodys(const char* path) {
@@ -42,7 +104,6 @@ bool IsAnybodys(const char* path) {
 void PlainCode::NoteInstrumented(uint64_t place) {
   if (is_full_) return;
   const uint32_t count = __atomic_load_n(&count_, __ATOMIC_RELAXED);
-  if (Find(place, count) != nullptr) return;
   // The first call of all may come from the dynamic linker, on behalf of a program whose constructor has not run.
   if (count == 0) {
     Range main{.begin = 0, .bytes = 0, .is_anybodys = false};
@@ -55,20 +116,52 @@ void PlainCode::NoteInstrumented(uint64_t place) {
         nullptr);
     return NoteInstrumented(place);
   }
+  if (const Range* range = Find(place, count); range != nullptr) {
+    if (range->is_anybodys) NoteImporters();
+    return;
+  }
   ForEachMappedFile(
       [](const MappedFile& file, void* data) {
         const uint64_t wanted = *static_cast<uint64_t*>(data);
         if (wanted - file.begin >= file.end - file.begin) return true;
-        const Range found{.begin = file.begin, .bytes = file.end - file.begin, .is_anybodys = false};
-        if (const uint64_t entry = getauxval(AT_ENTRY); entry - found.begin < found.bytes) {
-          ranges_[kMain].begin = found.begin;
-          __atomic_store_n(&ranges_[kMain].bytes, found.bytes, __ATOMIC_RELEASE);
-        } else {
-          Add(found);
-        }
+        AddModule({.begin = file.begin, .bytes = file.end - file.begin, .is_anybodys = false});
         return false;
       },
       &place);
+}
+
+void PlainCode::AddModule(const Range& range) {
+  if (const uint64_t entry = getauxval(AT_ENTRY); entry - range.begin < range.bytes) {
+    ranges_[kMain].begin = range.begin;
+    __atomic_store_n(&ranges_[kMain].bytes, range.bytes, __ATOMIC_RELEASE);
+  } else {
+    Add(range);
+  }
+}
+
+// Called in a constructor, so that the list is the caller's: who loads a library holds the lock of the dynamic linker until its constructors have run.
+void PlainCode::NoteImporters() {
+  for (const link_map* module = _r_debug.r_map; module != nullptr; module = module->l_next) {
+    bool is_known = module->l_ld == nullptr;
+    for (uint32_t i = 0; i < looked_at_count_ && !is_known; ++i) is_known = looked_at_[i] == module->l_ld;
+    if (is_known) continue;
+    if (looked_at_count_ < kMostLookedAt) looked_at_[looked_at_count_++] = module->l_ld;
+    if (!ImportsInit(*module)) continue;
+    ForEachMappedFile(
+        [](const MappedFile& file, void* data) {
+          if (file.bias != *static_cast<const uint64_t*>(data) || IsAnybodys(file.path)) return true;
+          const Range range{.begin = file.begin, .bytes = file.end - file.begin, .is_anybodys = false};
+          if (Find(range.begin, __atomic_load_n(&count_, __ATOMIC_RELAXED)) == nullptr) AddModule(range);
+          return false;
+        },
+        const_cast<Elf64_Addr*>(&module->l_addr));
+  }
+}
+
+void PlainCode::NoteGone(uint64_t image, uint64_t bytes) {
+  for (uint32_t i = looked_at_count_; i-- > 0;) {
+    if (reinterpret_cast<uint64_t>(looked_at_[i]) - image < bytes) looked_at_[i] = looked_at_[--looked_at_count_];
+  }
 }
 
 void PlainCode::Add(const Range& range) {

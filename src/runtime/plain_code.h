@@ -5,7 +5,8 @@
 // libc and the C++ library are not plain in this sense: they do what they do for whoever called them, and bring no order of their own. That may be plain
 // code: as far as it is known who called them, that decides.
 //
-// A module is known by the call of __tsan_init that its constructor makes; code that is in no known module is plain. Before the first of these calls
+// A module is known by the call of __tsan_init that its constructor makes, or, if the compiler has made a jump of it, which returns to whoever called
+// the constructor, by importing that function; code that is in no known module is plain. Before the first of these calls
 // nothing is. Readers take no lock; one thread at a time adds.
 #pragma once
 
@@ -27,6 +28,8 @@ class PlainCode {
 
   // The module that has this place was compiled for race detection.
   static void NoteInstrumented(uint64_t place);
+  // What was loaded there is gone.
+  static void NoteGone(uint64_t image, uint64_t bytes);
 
  private:
   struct Range {
@@ -40,8 +43,14 @@ class PlainCode {
   static bool Looks(uint64_t place, uint32_t count);
   static bool IsServed(uint32_t count);
   static void Add(const Range& range);
+  static void AddModule(const Range& range);
+  static void NoteImporters();
 
   static Range ranges_[kMost];
+  // Of modules that were looked at: where their dynamic section is.
+  static constexpr uint32_t kMostLookedAt = 1024;
+  static const void* looked_at_[kMostLookedAt];
+  static uint32_t looked_at_count_;
   static uint32_t count_;  // 0: nothing is known yet, or there are too many
   static bool is_full_;
 };

@@ -15,6 +15,7 @@
 #include "runtime/emit.h"
 #include "runtime/environment.h"
 #include "runtime/layout.h"
+#include "runtime/owner.h"
 #include "runtime/race_stop.h"
 #include "runtime/report_view.h"
 #include "runtime/watch.h"
@@ -441,6 +442,30 @@ void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind 
   }
 }
 
+// Does the thread come after what has this label? Asked of detectors to whom nothing matters but that.
+template <class D>
+static bool ComesAfter(const typename D::Thread& t, uint64_t label) {
+  if constexpr (kHasPlanes) {
+    return D::ClockOf(t).Knows(Epoch{label});
+  } else {
+    return false;
+  }
+}
+
+bool Runtime::IsOrderedFree(const Thread& t, const AccessRecord& access, PlaceFlag flag) {
+  return flag == PlaceFlag::kFree && ComesAfter<Detector>(t.state, access.label);
+}
+
+// Is the race of t.record a use of freed memory that is ordered after the free, and the memory something else by now, of whose beginning nobody
+// was told?
+bool Runtime::IsUsedAgain(Thread& t) {
+  const AccessRecord& free = t.record.earlier[0];
+  if (!IsOrderedFree(t, free, FlagOf(contexts_.PlaceOf(contexts_.PartsOf(free.context).calls)))) return false;
+  BlockInfo block;
+  OwnedMemory owned;
+  return FindBlock(Raw(t.record.granule), block) || FindOwner(*this, Raw(t.record.granule), owned);
+}
+
 // Does the user want to hear of the race, which has been told?
 static bool IsWanted(const Flags& flags, const ToldRace& told) {
   if (!told.is_news()) return !told.is_suppressed;
@@ -451,6 +476,7 @@ static bool IsWanted(const Flags& flags, const ToldRace& told) {
 
 bool Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
   if (!flags_.report_bugs || !is_watching() || t.refusal.is_settled || IsBenign(t.record)) return false;
+  if (IsUsedAgain(t)) return false;
   if (!flags_.report_atomic_races && (IsAtomic(t.record.access.kind) || IsAtomic(t.record.earlier[0].kind)))
     return false;
   if (Recorder::is_on()) [[unlikely]]

@@ -221,7 +221,8 @@ class Runtime {
 
   // ---- Memory ----
   void Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t place);
-  void Freeing(Thread& t, uint64_t block, uint64_t place);
+  // is_reused: whoever frees it goes on using the memory, for what comes next.
+  void Freeing(Thread& t, uint64_t block, uint64_t place, bool is_reused = false);
   void Unmapped(Thread& t, uint64_t addr, uint64_t bytes);
   void BeginAnew(Thread& t, uint64_t addr, uint64_t bytes);  // the accesses to it are forgotten, nothing else
   bool FindBlock(uint64_t addr, BlockInfo& found);
@@ -259,6 +260,8 @@ class Runtime {
   // been stronger. "no": there is nothing to say, or the detector does not know.
   bool FindKnown(Thread& t, const AccessRecord& earlier, wire::Known& known);
   bool FindWeak(Thread& t, const AccessRecord& earlier, wire::Weak& weak);
+  // Is the earlier access of a race a free that comes before what this thread does now? Then that is a use of freed memory.
+  static bool IsOrderedFree(const Thread& t, const AccessRecord& access, PlaceFlag flag);
 
   // The program has declared races on this memory harmless: for the record.
   void NoteBenign(Thread& t, uint64_t addr, uint64_t bytes, EventFlag flag);
@@ -377,6 +380,9 @@ class Runtime {
   [[gnu::cold, gnu::noinline]] bool IsWatched(Thread& t, AccessKind kind, uint64_t place);
   void ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
   void ForgetCells(uint64_t addr, uint64_t bytes);
+  void FreeRange(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place, bool is_reused);
+  uint64_t EndQuickly(Thread& t, uint64_t addr, uint64_t end, PackedAccess free);
+  bool IsUsedAgain(Thread& t);
   void ForgetPages(uint64_t addr, uint64_t bytes);
 
   // An access to bytes of one granule, being part of one to [addr, addr + size). Finds out the context if it needs it.

@@ -10,6 +10,11 @@
 
 static std::atomic<google::protobuf::Timestamp*> handed_over;
 
+// Not in place, where clang at -O2 does not tell of the write.
+NOINLINE static void Change(google::protobuf::Timestamp& message) {
+  message.set_seconds(2);  // RACE(message) CHAIN(message): Change < main
+}
+
 int main() {
   google::protobuf::Timestamp message;
   message.set_seconds(1);
@@ -20,7 +25,7 @@ int main() {
     USE(taken->seconds());  // RACE(message) CHAIN(message): lambda
   });
   handed_over = &message;
-  message.set_seconds(2);  // RACE(message) CHAIN(message): main
+  Change(message);
   Arrive();
   reader.join();
 }

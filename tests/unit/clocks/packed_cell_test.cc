@@ -182,6 +182,43 @@ TEST_F(PackedCellTest, RacyBytesAreRememberedUntilANewLife) {
   EXPECT_EQ(arena_.in_use(), 0u);
 }
 
+TEST_F(PackedCellTest, WhatIsFreedIsUsedWithoutOrderByWhoeverComes) {
+  constexpr KnowsUpTo kOrdered{Time{100}};
+  const auto frees_seen = [&](const HistoryEntry& entry) {
+    int frees = 0;
+    Cell::Opened(cell_).ForEachRace(kOrdered, entry, [&](const HistoryEntry& free) {
+      EXPECT_TRUE(free.SameAccess(Entry(1, 5, AccessKind::kWrite, 0xff, 7)));
+      ++frees;
+    });
+    return frees;
+  };
+  Record(Entry(1, 5, AccessKind::kWrite));
+  EXPECT_FALSE(cell_.EndsQuickly(kKnowsNothing, PackedAccess(Entry(2, 5, AccessKind::kWrite, 0xff, 7)), true));
+  EXPECT_TRUE(cell_.EndsQuickly(kOrdered, PackedAccess(Entry(1, 5, AccessKind::kWrite, 0xff, 7)), true));
+  for (const uint16_t slot : {1, 2}) {  // the thread itself, at the same time, and another one
+    for (const AccessKind kind : {AccessKind::kRead, AccessKind::kAtomicWrite, AccessKind::kWrite}) {
+      EXPECT_FALSE(cell_.Covers(PackedAccess(Entry(slot, 5, kind, 0x0f))));
+      EXPECT_FALSE(Shortcut(kOrdered, Entry(slot, 5, kind, 0x0f)));
+      EXPECT_EQ(frees_seen(Entry(slot, 5, kind, 0x0f)), 1);
+    }
+  }
+  Cell::Opened(cell_).AddRacy(arena_, ByteMask{0x0f});  // told of
+  EXPECT_EQ(frees_seen(Entry(2, 9, AccessKind::kRead, 0x0f)), 0);
+  EXPECT_EQ(frees_seen(Entry(2, 9, AccessKind::kRead, 0xf0)), 1);
+  Cell::Opened(cell_).Restart(arena_, Entry(3, 6, AccessKind::kWrite));
+  EXPECT_EQ(frees_seen(Entry(2, 9, AccessKind::kWrite)), 0);
+}
+
+TEST_F(PackedCellTest, APartOfAGranuleIsFreed) {
+  constexpr KnowsUpTo kOrdered{Time{100}};
+  Record(Entry(1, 5, AccessKind::kWrite, 0xff));
+  Record(Entry(2, 5, AccessKind::kRead, 0xff));
+  Cell::Opened(cell_).End(arena_, PackedAccess(Entry(2, 6, AccessKind::kWrite, 0x0f)));
+  EXPECT_TRUE(Cell::Opened(cell_).Races(kOrdered, PackedAccess(Entry(3, 1, AccessKind::kRead, 0x08))));
+  EXPECT_FALSE(Cell::Opened(cell_).Races(kOrdered, PackedAccess(Entry(3, 1, AccessKind::kWrite, 0xf0))));
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kWrite, 0xf0)), 2);
+}
+
 // Readers that are ordered after one write, on several threads, and now and then a writer that is ordered after everybody.
 // No race may be reported; afterwards one that is there must be.
 TEST(PackedCellConcurrentTest, SimultaneousAccessesNeitherInventNorHideARace) {

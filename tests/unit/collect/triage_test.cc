@@ -55,6 +55,8 @@ TEST_F(TriageTest, UnwantedRacesAreCountedApart) {
   EXPECT_TRUE(triage.wants_usage());
   EXPECT_EQ(DescribeUsage(triage.suppressions()),
             std::vector<std::string>{"1 race matched by fingerprint:" + fingerprint});
+  EXPECT_EQ(TsanUsage(triage.suppressions(), 7),
+            "ThreadSanitizer: Matched 1 suppressions (pid=7):\n1 fingerprint:" + fingerprint + "\n");
 }
 
 TEST(DescribeGroupsTest, TheHighestRankComesFirst) {

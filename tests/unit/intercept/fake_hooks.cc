@@ -131,7 +131,7 @@ bool Active() { return fake::active && !fake::ended && !fake::thread_ended; }
 void Read(Pc pc, const void* from, size_t bytes) { Append("Read", pc, from, int64_t(bytes)); }
 void Write(Pc pc, void* to, size_t bytes) { Append("Write", pc, to, int64_t(bytes)); }
 void Allocated(Pc pc, void* block, size_t bytes) { Append("Allocated", pc, block, int64_t(bytes)); }
-void Freeing(Pc pc, void* block, size_t bytes) { Append("Freeing", pc, block, int64_t(bytes)); }
+void Freeing(Pc pc, void* block, size_t bytes, bool) { Append("Freeing", pc, block, int64_t(bytes)); }
 void HandedOut(Pc pc, void* memory, size_t bytes) { Append("HandedOut", pc, memory, int64_t(bytes)); }
 void Mapped(Pc pc, void* pages, size_t bytes) { Append("Mapped", pc, pages, int64_t(bytes)); }
 void Unmapping(Pc pc, void* pages, size_t bytes) { Append("Unmapping", pc, pages, int64_t(bytes)); }
@@ -190,7 +190,7 @@ uint64_t BarrierArrive(Pc pc, const void* barrier, unsigned parties) {
   Append("BarrierArrive", pc, barrier, int64_t(parties));
   return __atomic_add_fetch(&fake::phases, 1, __ATOMIC_RELAXED);
 }
-void BarrierLeave(Pc pc, uint64_t phase) {
+void BarrierLeave(Pc pc, const void*, uint64_t phase) {
   REDFLAG_CHECK(phase != 0 && phase <= fake::phases);
   Append("BarrierLeave", pc, nullptr);
 }

@@ -79,6 +79,17 @@ TEST_F(JudgementTest, WithoutSourceWhatWasObservedSpeaks) {
   EXPECT_EQ(PatternOf(Write("f", 1), Site(AccessKind::kAtomicRead, "g", 2)), "atomic and plain access");
 }
 
+TEST_F(JudgementTest, AFreeThatCameBeforeIsNoRace) {
+  AccessSite free = Write("f", 1);
+  free.origin = AccessOrigin::kFree;
+  free.ordered = true;
+  const Judgement judgement = Judge(Read("g", 2), free, "");
+  EXPECT_EQ(judgement.pattern, "use after free");
+  EXPECT_EQ(judgement.rank, Judgement::Rank::kHigh);
+  for (const std::string& reason : judgement.reasons) EXPECT_EQ(reason.find("nothing in this run"), std::string::npos);
+  EXPECT_EQ(ExplainRace(report).find("nothing in this run"), std::string::npos);
+}
+
 TEST_F(JudgementTest, VptrInDestructorAndConstructor) {
   AccessSite destroys = Write("Base::~Base()", 1);
   destroys.vptr = true;
