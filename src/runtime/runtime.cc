@@ -52,6 +52,9 @@ thread_local constinit Local local = kUnknown;
 // for another thread.
 [[gnu::tls_model("initial-exec")]] static thread_local constinit bool has_ended = false;
 
+// Set while this thread becomes known: a signal handler that comes then is not watched, and does not wait for locks that its own thread holds.
+[[gnu::tls_model("initial-exec")]] static thread_local constinit bool is_meeting = false;
+
 constinit uint32_t Runtime::state_ = kNew;
 alignas(Runtime) char Runtime::storage_[sizeof(Runtime)];
 
@@ -121,12 +124,16 @@ bool Runtime::Start() {
 
 // A thread that shows up without having been created through us: the first one, or one from a raw clone.
 Thread* Runtime::Meet() {
-  if (has_ended) return nullptr;
+  if (has_ended || is_meeting) return nullptr;
   if (__atomic_load_n(&state_, __ATOMIC_ACQUIRE) != kRunning && !Start()) return nullptr;
   const Gate::Passage passage;
   Runtime& runtime = Get();
+  is_meeting = true;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   Thread* thread = runtime.NewThread(nullptr, 0, true);
   runtime.Begin(thread);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  is_meeting = false;
   return thread;
 }
 
@@ -193,6 +200,10 @@ Thread* Runtime::NewThread(Thread* creator, uint64_t place, bool detached) {
 }
 
 void Runtime::Begin(Thread* thread) {
+  // A signal handler that comes now must find the thread inside: `local` is not whole, and locks are held.
+  const auto was_inside = thread->mode.inside;
+  thread->mode.inside = Thread::kInside;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
   local = Local{.tag = 0,
                 .cells = shadow_.cells(),
                 .fold = Shadow::kFold,
@@ -216,6 +227,8 @@ void Runtime::Begin(Thread* thread) {
   if (thread->era != era_) Restart(*thread);
   Retag(*thread);
   Gate::Register(*thread);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  thread->mode.inside = was_inside;
 }
 
 void Runtime::EndOf(Thread* thread) {
@@ -238,8 +251,9 @@ void Runtime::End(Thread* thread) {
   GiveBlocksBack(*thread, 0);
   EndOf(thread);
   regions_.Leave();
-  local = kUnknown;
   has_ended = true;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  local = kUnknown;
 }
 
 void Runtime::Join(Thread& t, Thread* child) {
