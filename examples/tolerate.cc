@@ -49,7 +49,9 @@ void ClearMany() {
   while (!is_done) {
     current = nullptr;
     has_begun = true;
+    std::this_thread::yield();
     current = &loaded;
+    std::this_thread::yield();
   }
 }
 
