@@ -21,11 +21,10 @@ Script loaded{100};
 redflag::tolerant_mutex mutex("scripts");
 redflag::tolerated<Script*> current(mutex, &loaded);
 
-std::atomic<bool> has_begun{false}, is_done{false};
+std::atomic<bool> is_done{false};
 
 // Takes the lock, as it should.
 int CompileMany() {
-  while (!has_begun) std::this_thread::yield();
   int nulls = 0;
   for (int i = 0; i < 20'000; ++i) {
     Script* base = nullptr;
@@ -48,10 +47,7 @@ int CompileMany() {
 void ClearMany() {
   while (!is_done) {
     current = nullptr;
-    has_begun = true;
-    std::this_thread::yield();
     current = &loaded;
-    std::this_thread::yield();
   }
 }
 

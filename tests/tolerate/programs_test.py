@@ -158,7 +158,9 @@ class Programs(unittest.TestCase):
     def test_the_example(self):
         program = self.build("g++-12", None, "examples/tolerate.cc")
         self.assertEqual(self.run_it(program).stdout, "uses of null: 0\n")
-        self.assertRegex(self.run_it(program, options="tolerate=off").stdout, "uses of null: [1-9]")
+        # How often the race strikes is the scheduler's business; on a busy machine, not in every run.
+        strikes = (self.run_it(program, options="tolerate=off").stdout != "uses of null: 0\n" for _ in range(30))
+        self.assertTrue(any(strikes))
 
     # ---- With it ----
 
