@@ -252,15 +252,15 @@ void Emitter::Stop(const Flags& flags) {
     ring_.End();
   }
   if (sequence_ == 0) return;
-  bool is_read = ring_.Await(flags.flush_timeout_ms);
-  if (!ring_.reader_failed() && ring_.GiveUpWaiting()) {  // it was killed before it could say that it lived
+  for (bool is_first = true; !ring_.Await(flags.flush_timeout_ms); is_first = false) {
+    // It was killed at the last moment, or before it could say that it lived.
+    if (!ring_.reader_died() && !(is_first && ring_.GiveUpWaiting())) return;
     ScopedLock guard(lock_);
+    const uint32_t before = replaced_;
     ReplaceReader(flags);
-    if (!ring_.has_reader()) return;
+    if (replaced_ == before || !ring_.has_reader()) return;
     ring_.End();
-    is_read = ring_.Await(flags.flush_timeout_ms);
   }
-  if (!is_read) return;
   if (status_ != nullptr) __atomic_fetch_sub(&status_->reports, suppressed(), __ATOMIC_RELEASE);
 }
 

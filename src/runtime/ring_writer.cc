@@ -102,12 +102,11 @@ bool RingWriter::GiveUpWaiting() const {
 }
 
 bool RingWriter::Await(int milliseconds) const {
-  for (int i = 0; i < milliseconds; ++i) {
-    if (reader_failed()) return false;
-    if (__atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED)) break;
-    SleepMillisecond();
-  }
-  return true;
+  const auto is_drained = [&] {
+    return __atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED);
+  };
+  for (int i = 0; i < milliseconds && !is_drained() && !reader_failed(); ++i) SleepMillisecond();
+  return is_drained();
 }
 
 }  // namespace redflag::rt

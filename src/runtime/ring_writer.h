@@ -22,7 +22,7 @@ class RingWriter {
   void Put(Message& message);
   // Nothing more will come.
   void End();
-  // Until everything was read, or so long. "no": there is nobody who reads it.
+  // Until everything was read and written, at most so long. "no": it was not.
   bool Await(int milliseconds) const;
   // A reader that has not begun to read counts as dead from now on; if it comes after all, it goes away again. "no": there is one that has.
   bool GiveUpWaiting() const;

@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint64_t kMicrosecond = 1'000, kMillisecond = 1'000'000;
 constexpr uint64_t kShortest = 200 * kMicrosecond;  // the longest pause at a place that is met all the time
+constexpr uint64_t kGrace = 2 * kMillisecond;       // for a data breakpoint that was met, and whose signal is under way
 constexpr uint64_t kPatience = 4;                   // slices without progress
 constexpr uint64_t kSlice = kMillisecond;
 constexpr uint64_t kProgress = 20 * kMicrosecond;  // of processor time in a slice
@@ -161,6 +162,15 @@ bool Sampler::Collide(const SampleSite& site, uint64_t address, const ucontext_t
   return false;
 }
 
+bool Sampler::HasChanged(SampleRecord& record) {
+  OwnMemory().Read(record.address, record.after, record.size);
+  const auto* before = reinterpret_cast<const uint8_t*>(record.before);
+  const auto* after = reinterpret_cast<const uint8_t*>(record.after);
+  bool changed = false;
+  for (uint32_t i = 0; i < record.size; ++i) changed |= before[i] != after[i];
+  return changed;
+}
+
 void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& context) {
   const SampleSite& site = SiteAt(index);
   SampleCounters& counters = page_->counters;
@@ -203,8 +213,13 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
       Store(sample.taken, uint32_t{2});
       if (sample.mask != 0) {
         watches_.Arm(sample.mask, address, record.watched, site.access.writes(), sample.use << kTagShift | number);
+        OwnMemory().Read(address, record.before, size);  // who changed it while this was set up met no data breakpoint
       }
       if (!Wait(sample, delay)) Count(counters.cut_short);
+      // Read while they are watched: who changes them later meets no data breakpoint. They have changed and nobody came: the signal may be
+      // late, and who did it may come again.
+      const bool changed = HasChanged(record);
+      if (changed && sample.mask != 0) Wait(sample, kGrace);
       if (sample.mask != 0) watches_.Disarm(sample.mask);
       uint32_t open = Sample::kOpen;
       if (!__atomic_compare_exchange_n(&sample.hit, &open, Sample::kClosed, false, __ATOMIC_ACQ_REL,
@@ -214,11 +229,6 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
         }
         record.has_second = Load(sample.hit) == Sample::kCame ? 1 : 0;
       }
-      OwnMemory().Read(address, record.after, size);
-      bool changed = false;
-      const auto* before = reinterpret_cast<const uint8_t*>(record.before);
-      const auto* after = reinterpret_cast<const uint8_t*>(record.after);
-      for (uint32_t i = 0; i < size; ++i) changed |= before[i] != after[i];
       conflict = record.has_second != 0 || changed;
       if (record.has_second != 0) {
         Count(counters.hits);

@@ -62,6 +62,8 @@ class Sampler {
   uint32_t TakeSample();
   uint32_t TakeRecord(uint32_t site);
   bool Collide(const SampleSite& site, uint64_t address, const ucontext_t& context);
+  // The bytes are not what they were; they are kept as they are now.
+  static bool HasChanged(SampleRecord& record);
   void DoSample(uint32_t index, uint64_t address, const ucontext_t& context);
   void SelfCheck(const SampleSite& site, uint64_t address);
   void OnWatch(const siginfo_t* info, const ucontext_t& context);
