@@ -102,9 +102,11 @@ void ThreadNotCreated(Child* child);
 // What libc does for itself while it creates a thread is nobody's business: it orders that by locks of its own.
 void CreationBegins();
 void CreationEnds();
-void ThreadBegins(Child* child, uintptr_t handle, const void* stack);  // stack: its frames are below that
+void ThreadBegins(Child* child, const void* stack);  // stack: its frames are below that
 void ThreadEnds();  // the last thing a thread does, after its own destructors of thread-specific data
-void ThreadJoined(Pc pc, uintptr_t handle);
+// Before the real call, and after it, if it has joined. In between the handle may become another thread's.
+Child* ThreadJoining(uintptr_t handle);
+void ThreadJoined(Pc pc, Child* child);
 void ThreadDetached(Pc pc, uintptr_t handle);
 void ThreadNamed(uintptr_t handle, const char* name);
 

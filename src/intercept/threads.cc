@@ -92,7 +92,7 @@ Result Run(void* argument) {
   const auto routine = start.routine;
   void* const routine_argument = start.argument;
   OwnedThreads::Begun(start.owner);
-  hooks::ThreadBegins(start.child, pthread_self(), __builtin_dwarf_cfa());
+  hooks::ThreadBegins(start.child, __builtin_dwarf_cfa());
   TellOfStack();
   EndsIn(PTHREAD_DESTRUCTOR_ITERATIONS);
   Reach(&start.stage, kBegun);  // start is gone from here on
@@ -132,8 +132,9 @@ bool IsDetached(const pthread_attr_t* attributes) {
 template <class Real, class... Rest>
 int Join(hooks::Pc pc, const Real& real, pthread_t thread, Rest... rest) {
   if (!hooks::Active()) return real(thread, rest...);
+  hooks::Child* const child = hooks::ThreadJoining(thread);
   const int error = real(thread, rest...);
-  if (error == 0) hooks::ThreadJoined(pc, thread);
+  if (error == 0) hooks::ThreadJoined(pc, child);
   return error;
 }
 

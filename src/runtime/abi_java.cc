@@ -74,7 +74,7 @@ REDFLAG_ABI void __tsan_java_finalize() {
   Thread* t = Runtime::Enter();
   if (t == nullptr) return;
   if (Gate::Close(*t)) Runtime::Get().LearnAll(*t);
-  Gate::Open();
+  Gate::Open(*t);
   Runtime::Leave(t);
 }
 

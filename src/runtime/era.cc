@@ -24,7 +24,7 @@ void Runtime::StopAtGate(Thread& t) {
     runtime.regions_.Reset();
     if (Gate::AwaitOthers(t)) runtime.BeginEra(t);
   }
-  Gate::Open();
+  Gate::Open(t);
 }
 
 void Runtime::BeginEra(Thread& t) {

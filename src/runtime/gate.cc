@@ -50,9 +50,13 @@ constinit Thread* Gate::first_ = nullptr;
 void Gate::Wait(Thread& t) {
   if (const uint64_t state = __atomic_load_n(&state_, __ATOMIC_ACQUIRE); state <= kAsked || state == AddressOf(t))
     return;
-  __atomic_store_n(&t.mode.inside, 0, __ATOMIC_RELEASE);
-  AwaitOpen();
-  __atomic_store_n(&t.mode.inside, Thread::kInside, __ATOMIC_RELAXED);
+  bool is_open;
+  do {  // somebody else may have closed it again before this one was inside
+    __atomic_store_n(&t.mode.inside, 0, __ATOMIC_RELEASE);
+    is_open = AwaitOpen();
+    __atomic_store_n(&t.mode.inside, Thread::kInside, __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  } while (is_open && closed());
 }
 
 Thread* Gate::NextOf(const Thread& t) { return t.next_registered; }
@@ -76,8 +80,12 @@ void Gate::Unregister(Thread& t) {
   }
 }
 
-void Gate::AwaitOpen() {
-  while (!WaitPatiently([] { return !closed(); }) && __atomic_load_n(&is_era_, __ATOMIC_RELAXED)) continue;
+bool Gate::AwaitOpen() {
+  bool is_open = false;
+  do {
+    is_open = WaitPatiently([] { return !closed(); });
+  } while (!is_open && __atomic_load_n(&is_era_, __ATOMIC_RELAXED));
+  return is_open;
 }
 
 void Gate::Ask() {
@@ -124,7 +132,11 @@ bool Gate::AwaitOthers(const Thread& t) {
   return WaitUntil([&] { return all_outside() && all_outside(); });
 }
 
-void Gate::Open() {
+void Gate::Open(const Thread& t) {
+  if (__atomic_load_n(&state_, __ATOMIC_RELAXED) == AddressOf(t)) Reset();
+}
+
+void Gate::Reset() {
   __atomic_store_n(&is_era_, false, __ATOMIC_RELAXED);
   __atomic_store_n(&state_, kOpen, __ATOMIC_RELEASE);
   __atomic_fetch_add(&openings, 1, __ATOMIC_RELEASE);
@@ -133,10 +145,12 @@ void Gate::Open() {
 Gate::Passage::Passage() {
   __atomic_fetch_add(&passages, 1, __ATOMIC_SEQ_CST);
   const Thread* self = local.thread;
-  if (!closed() || (self != nullptr && __atomic_load_n(&state_, __ATOMIC_ACQUIRE) == AddressOf(*self))) return;
-  __atomic_fetch_sub(&passages, 1, __ATOMIC_SEQ_CST);
-  AwaitOpen();
-  __atomic_fetch_add(&passages, 1, __ATOMIC_SEQ_CST);
+  if (self != nullptr && __atomic_load_n(&state_, __ATOMIC_ACQUIRE) == AddressOf(*self)) return;
+  for (bool is_open = true; is_open && closed();) {
+    __atomic_fetch_sub(&passages, 1, __ATOMIC_SEQ_CST);
+    is_open = AwaitOpen();
+    __atomic_fetch_add(&passages, 1, __ATOMIC_SEQ_CST);
+  }
 }
 
 Gate::Passage::~Passage() { __atomic_fetch_sub(&passages, 1, __ATOMIC_SEQ_CST); }

@@ -38,7 +38,10 @@ class Gate {
 
   // False: others are still inside, after two seconds.
   static bool Close(Thread& t);
-  static void Open();
+  // Unless it was somebody else who closed it.
+  static void Open(const Thread& t);
+  // In the child of a fork: whoever closed it, nobody else is here.
+  static void Reset();
   // The same of a gate that is closed.
   static bool AwaitOthers(const Thread& t);
 
@@ -56,7 +59,7 @@ class Gate {
 
  private:
   static Thread* NextOf(const Thread& t);
-  static void AwaitOpen();
+  static bool AwaitOpen();  // "no": patience is at its end
 
   // Who closed it, as an address; or:
   static constexpr uint64_t kOpen = 0, kAsked = 1;

@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 
 #include "intercept/heap.h"
+#include "runtime/children.h"
 #include "runtime/code_of_file.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
@@ -15,15 +16,6 @@ namespace redflag::hooks {
 
 using rt::Runtime;
 using rt::Thread;
-
-// Between the creator's call and the joiner's: who it is, by pthread handle once it runs.
-struct Child {
-  Thread* thread;
-  Child* next = nullptr;  // in the list of those that were not joined yet
-  uintptr_t handle = 0;
-  bool detached = false;
-  bool ended = false;
-};
 
 namespace {
 
@@ -52,64 +44,6 @@ constinit rt::CodeOfFile foreign_allocator;
 constinit rt::CodeOfFile dynamic_linker;
 
 uint64_t AddressOf(const void* p) { return reinterpret_cast<uint64_t>(p); }
-
-// Threads that may still be joined, or still run. A handle may be used again once its thread was joined, so the newest counts.
-class Children {
- public:
-  void Add(Child* child) {
-    ScopedLock guard(lock_);
-    child->next = first_;
-    first_ = child;
-  }
-  Child* Find(uintptr_t handle) {
-    for (Child* at = first_; at != nullptr; at = at->next) {
-      if (at->handle == handle) return at;
-    }
-    return nullptr;
-  }
-  // The one that a join of this handle was about: it has ended, and was there before a new thread got the same handle.
-  Child* FindJoined(uintptr_t handle) {
-    Child* oldest = nullptr;
-    Child* ended = nullptr;
-    for (Child* at = first_; at != nullptr; at = at->next) {
-      if (at->handle != handle) continue;
-      oldest = at;
-      if (at->ended) ended = at;
-    }
-    return ended != nullptr ? ended : oldest;
-  }
-  Child* FindThread(const Thread* thread) {
-    for (Child* at = first_; at != nullptr; at = at->next) {
-      if (at->thread == thread) return at;
-    }
-    return nullptr;
-  }
-  void Remove(Child* child) {
-    for (Child** link = &first_; *link != nullptr; link = &(*link)->next) {
-      if (*link != child) continue;
-      *link = child->next;
-      return;
-    }
-  }
-  template <class Visit>
-  void ForEach(Visit visit) const {
-    for (const Child* at = first_; at != nullptr; at = at->next) visit(*at);
-  }
-  // Nobody is left; `visit` may free it.
-  template <class Visit>
-  void Clear(Visit visit) {
-    while (first_ != nullptr) {
-      Child* child = first_;
-      first_ = child->next;
-      visit(child);
-    }
-  }
-  AtomicMem::Lock& lock() { return lock_; }
-
- private:
-  AtomicMem::Lock lock_;
-  Child* first_ = nullptr;
-};
 
 constinit Children children;
 
@@ -394,7 +328,9 @@ Child* ThreadCreating(Pc pc, bool detached) {
 }
 
 void ThreadCreated(Child* child, uintptr_t handle) {
-  if (child != nullptr) __atomic_store_n(&child->handle, handle, __ATOMIC_RELEASE);
+  if (child == nullptr) return;
+  const rt::Gate::Passage passage;
+  children.Name(child, handle);
 }
 
 void CreationBegins() {
@@ -415,10 +351,9 @@ void ThreadNotCreated(Child* child) {
   Runtime::Get().arena().Free(child, sizeof(Child));
 }
 
-void ThreadBegins(Child* child, uintptr_t handle, const void* stack) {
+void ThreadBegins(Child* child, const void* stack) {
   if (child == nullptr) return;
   const rt::Gate::Passage passage;
-  __atomic_store_n(&child->handle, handle, __ATOMIC_RELEASE);
   Runtime::Get().Begin(child->thread);
   Runtime::Get().InfoOf(child->thread->state.tid).frame = reinterpret_cast<uint64_t>(stack);
 }
@@ -446,14 +381,18 @@ void ThreadEnds() {
   if (child != nullptr) Runtime::Get().arena().Free(child, sizeof(Child));
 }
 
-void ThreadJoined(Pc, uintptr_t handle) {
+Child* ThreadJoining(uintptr_t handle) {
+  const rt::Gate::Passage passage;
+  ScopedLock guard(children.lock());
+  return children.Find(handle);
+}
+
+void ThreadJoined(Pc, Child* child) {
+  if (child == nullptr) return;
   Entered t;
   if (!t) return;
-  Child* child = nullptr;
   {
     ScopedLock guard(children.lock());
-    child = children.FindJoined(handle);
-    if (child == nullptr) return;
     children.Remove(child);
   }
   if (!child->ended) Runtime::Get().EndOf(child->thread);
@@ -506,12 +445,14 @@ void BeforeFork(Pc) {
   forking_os_id = Runtime::Get().InfoOf((*t).state.tid).os_id;
 }
 
-void AfterForkInParent() { rt::Gate::Open(); }
+void AfterForkInParent() {
+  if (rt::local.thread != nullptr) rt::Gate::Open(*rt::local.thread);
+}
 
 void AfterForkInChild() {
   {
     Entered t;
-    if (!t) return rt::Gate::Open();
+    if (!t) return rt::Gate::Reset();
     Runtime& runtime = Runtime::Get();
     const bool records = rt::Recorder::is_on();
     rt::Recorder::Forget();
@@ -527,7 +468,7 @@ void AfterForkInChild() {
     rt::RestartEmitting(runtime.flags(), records);
     if (records) runtime.Record(*t);
   }
-  rt::Gate::Open();
+  rt::Gate::Reset();
 }
 // Threads that have ended, and that somebody could still join, but nobody did.
 void TellLeaks() {

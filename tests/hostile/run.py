@@ -426,6 +426,7 @@ EVERYWHERE = [
     Case("libraries", "storm", ("libraries", "100", "{build}/plugin.so")),
     Case("forks", "storm", ("forks", "40")),
     Case("threads", "storm", ("threads", "2000")),
+    Case("joins", "storm", ("joins", "3"), says="redflag: 1 data race"),
     # The same at length
     Case("everything-long", "storm", ("everything", "60"), long=True, seconds=600),
     Case("signals-long", "storm", ("signals", "2000000"), long=True, seconds=900),

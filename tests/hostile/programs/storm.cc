@@ -233,6 +233,26 @@ static void Threads(long count) {
   std::printf("threads %ld %ld\n", sum, detached.load());
 }
 
+// Many threads create and join at once, so that handles pass from one to another all the time. What a child has written its joiner may read.
+static void Joins(long seconds) {
+  std::atomic<bool> stop{false};
+  std::atomic<long> wrong{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 64; ++i) {
+    threads.emplace_back([&] {
+      for (long round = 1; !stop.load(std::memory_order_relaxed); ++round) {
+        long seen = 0;
+        std::thread([&] { seen = round; }).join();
+        if (seen != round) wrong.fetch_add(1);
+      }
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::seconds(seconds));
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+  std::printf("joins %ld\n", wrong.load());
+}
+
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   const long amount = argc > 2 ? std::atol(argv[2]) : 1;
@@ -241,6 +261,7 @@ int main(int argc, char** argv) {
   if (what == "libraries") Libraries(amount, argv[3]);
   if (what == "forks") Forks(amount);
   if (what == "threads") Threads(amount);
+  if (what == "joins") Joins(amount);
   Race();
   return 3;
 }

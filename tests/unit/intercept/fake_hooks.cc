@@ -1,5 +1,7 @@
 #include "tests/unit/intercept/fake_hooks.h"
 
+#include <pthread.h>
+
 #include "base/check.h"
 #include "base/mem.h"
 #include "intercept/hooks.h"
@@ -219,16 +221,17 @@ void ThreadCreated(Child* child, uintptr_t handle) {
 void CreationBegins() {}
 void CreationEnds() {}
 void ThreadNotCreated(Child* child) { Append("ThreadNotCreated", 0, nullptr, int64_t(child->number)); }
-void ThreadBegins(Child* child, uintptr_t handle, const void*) {
+void ThreadBegins(Child* child, const void*) {
   fake::thread_number = child->number;
   fake::thread_recording = child->recording;
-  Append("ThreadBegins", 0, reinterpret_cast<const void*>(handle));
+  Append("ThreadBegins", 0, reinterpret_cast<const void*>(pthread_self()));
 }
 void ThreadEnds() {
   Append("ThreadEnds", 0, nullptr);
   fake::thread_ended = true;
 }
-void ThreadJoined(Pc pc, uintptr_t handle) { Append("ThreadJoined", pc, reinterpret_cast<const void*>(handle)); }
+Child* ThreadJoining(uintptr_t handle) { return reinterpret_cast<Child*>(handle); }
+void ThreadJoined(Pc pc, Child* handle) { Append("ThreadJoined", pc, handle); }
 void ThreadDetached(Pc pc, uintptr_t handle) { Append("ThreadDetached", pc, reinterpret_cast<const void*>(handle)); }
 void ThreadNamed(uintptr_t handle, const char* name) {
   Append("ThreadNamed", 0, reinterpret_cast<const void*>(handle), name);
