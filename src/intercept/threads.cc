@@ -5,6 +5,9 @@
 // even if the child ends at once and a third thread gets the same handle; and what the child needs to know can lie on
 // the creator's stack.
 //
+// A signal handler that runs in the child before it has begun would be taken for a thread that nobody created: signals are
+// blocked from before the real call until then, in the creator too, from whom the child has its mask.
+//
 // Death. A thread ends by returning, by pthread_exit or by cancellation, and goes on running the program's code while
 // it does: thread locals' destructors, and those of thread-specific data. All three ways lead through the latter, in up
 // to PTHREAD_DESTRUCTOR_ITERATIONS rounds as long as some value is set. A key of ours keeps setting its own value, and
@@ -13,6 +16,7 @@
 // Not interposed: pthread_exit and thrd_exit (see above), pthread_cancel, pthread_kill.
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <threads.h>
 
@@ -54,6 +58,18 @@ void EndOfRound(void* value) {
 
 enum Stage : uint32_t { kStarting, kCreated, kBegun };
 
+// As the kernel has it. Those of libc itself are not blocked: it knows what it does.
+struct SignalMask {
+  uint64_t blocked;
+  static constexpr uint64_t kAll = ~(uint64_t{3} << 31);
+  static SignalMask Replace(SignalMask by) {
+    SignalMask before{};
+    arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<intptr_t>(&by), reinterpret_cast<intptr_t>(&before),
+                  sizeof by);
+    return before;
+  }
+};
+
 // What a child needs to know; on its creator's stack.
 template <class Result>
 struct Start {
@@ -61,6 +77,8 @@ struct Start {
   void* argument;
   hooks::Child* child;
   const void* owner;  // owned_threads.h
+  bool inherits_mask;
+  SignalMask mask;  // the creator's, then the child's
   uint32_t stage;
 };
 
@@ -95,22 +113,38 @@ Result Run(void* argument) {
   hooks::ThreadBegins(start.child, __builtin_dwarf_cfa());
   TellOfStack();
   EndsIn(PTHREAD_DESTRUCTOR_ITERATIONS);
+  if (start.inherits_mask) SignalMask::Replace(start.mask);
   Reach(&start.stage, kBegun);  // start is gone from here on
   return routine(routine_argument);
 }
 
+bool IsDetached(const pthread_attr_t* attributes) {
+  int state = PTHREAD_CREATE_JOINABLE;
+  if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &state);
+  return state == PTHREAD_CREATE_DETACHED;
+}
+
+bool InheritsMask(const pthread_attr_t* attributes) {
+  sigset_t mask;
+  return attributes == nullptr || pthread_attr_getsigmask_np(attributes, &mask) == PTHREAD_ATTR_NO_SIGMASK_NP;
+}
+
 // `create` makes the real call with the routine and the argument that it is given.
 template <class Result, class Create>
-int CreateThread(hooks::Pc pc, bool detached, pthread_t* handle, Result (*routine)(void*), void* argument,
-                 Create create) {
+int CreateThread(hooks::Pc pc, const pthread_attr_t* attributes, pthread_t* handle, Result (*routine)(void*),
+                 void* argument, Create create) {
   MakeEndKey();
   Start<Result> start{.routine = routine,
                       .argument = argument,
-                      .child = hooks::ThreadCreating(pc, detached),
+                      .child = hooks::ThreadCreating(pc, IsDetached(attributes)),
                       .owner = OwnedThreads::Creating(),
+                      .inherits_mask = InheritsMask(attributes),
+                      .mask = {},
                       .stage = kStarting};
   hooks::CreationBegins();
+  start.mask = SignalMask::Replace({SignalMask::kAll});
   const int error = create(Run<Result>, &start);
+  SignalMask::Replace(start.mask);
   hooks::CreationEnds();
   if (error != 0) {
     OwnedThreads::NotCreated(start.owner);
@@ -121,12 +155,6 @@ int CreateThread(hooks::Pc pc, bool detached, pthread_t* handle, Result (*routin
   Reach(&start.stage, kCreated);
   Await(&start.stage, kBegun);
   return 0;
-}
-
-bool IsDetached(const pthread_attr_t* attributes) {
-  int state = PTHREAD_CREATE_JOINABLE;
-  if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &state);
-  return state == PTHREAD_CREATE_DETACHED;
 }
 
 template <class Real, class... Rest>
@@ -152,9 +180,9 @@ int Detach(hooks::Pc pc, const Real& real, pthread_t thread) {
 REDFLAG_INTERCEPT(int, pthread_create, pthread_t* handle, const pthread_attr_t* attributes, void* (*routine)(void*),
                   void* argument) {
   if (!hooks::Active()) return real::pthread_create(handle, attributes, routine, argument);
-  return CreateThread(
-      REDFLAG_CALLER, IsDetached(attributes), handle, routine, argument,
-      [=](void* (*run)(void*), void* start) { return real::pthread_create(handle, attributes, run, start); });
+  return CreateThread(REDFLAG_CALLER, attributes, handle, routine, argument, [=](void* (*run)(void*), void* start) {
+    return real::pthread_create(handle, attributes, run, start);
+  });
 }
 
 REDFLAG_INTERCEPT(int, pthread_join, pthread_t thread, void** result) {
@@ -190,7 +218,7 @@ static_assert(sizeof(thrd_t) == sizeof(pthread_t));
 
 REDFLAG_INTERCEPT(int, thrd_create, thrd_t* handle, thrd_start_t routine, void* argument) {
   if (!hooks::Active()) return real::thrd_create(handle, routine, argument);
-  return CreateThread(REDFLAG_CALLER, false, handle, routine, argument,
+  return CreateThread(REDFLAG_CALLER, nullptr, handle, routine, argument,
                       [=](thrd_start_t run, void* start) { return real::thrd_create(handle, run, start); });
 }
 

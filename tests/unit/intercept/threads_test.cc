@@ -1,4 +1,5 @@
 #include <pthread.h>
+#include <signal.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -193,6 +194,38 @@ TEST(ThreadsTest, AThreadThatCannotBeMadeIsTakenBack) {
                  }),
             "ThreadCreating joinable; ThreadNotCreated 1");
   pthread_attr_destroy(&attributes);
+}
+
+void* MaskHere(void* mask) {
+  pthread_sigmask(SIG_SETMASK, nullptr, static_cast<sigset_t*>(mask));
+  return nullptr;
+}
+
+TEST(ThreadsTest, AThreadHasTheMaskOfItsCreatorOrItsOwn) {
+  sigset_t blocked, own, before, seen;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  sigemptyset(&own);
+  sigaddset(&own, SIGUSR2);
+  pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  Live(MaskHere, Join, &seen);
+  EXPECT_TRUE(sigismember(&seen, SIGUSR1));
+  EXPECT_FALSE(sigismember(&seen, SIGUSR2));
+  EXPECT_FALSE(sigismember(&seen, SIGTERM));
+  MaskHere(&seen);
+  EXPECT_TRUE(sigismember(&seen, SIGUSR1));
+  EXPECT_FALSE(sigismember(&seen, SIGTERM));
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setsigmask_np(&attributes, &own);
+  pthread_t thread;
+  EXPECT_EQ(pthread_create(&thread, &attributes, MaskHere, &seen), 0);
+  Join(thread);
+  pthread_attr_destroy(&attributes);
+  EXPECT_FALSE(sigismember(&seen, SIGUSR1));
+  EXPECT_TRUE(sigismember(&seen, SIGUSR2));
+  EXPECT_FALSE(sigismember(&seen, SIGTERM));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 TEST(ThreadsTest, NamesAreToldIfTheyFit) {
