@@ -58,7 +58,7 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
   // The allocation is the first write. Pages of large blocks that were never touched have no past, and need no first write to
   // end it.
   DetectorLife life(detector_, t.state, block, bytes, AccessOrigin::kAlloc, context);
-  shadow_.ForEachTouched(block, bytes, [&](uint64_t first, uint64_t count) {
+  ForEachTouched(block, bytes, [&](uint64_t first, uint64_t count) {
     if (kIgnoresLines) ForgetLines(first, count);
     regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool is_own) {
       uint64_t at = begin;
@@ -88,7 +88,7 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place, bool is_reused)
   Policies::ForgetMemory(block, info.bytes);
   Watch::End(*this, block, info.bytes);
   constexpr uint64_t kMayGoBack = uint64_t{128} << 10;  // to the system, which may put something else there
-  shadow_.ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
+  ForEachTouched(block, info.bytes, [&](uint64_t first, uint64_t count) {
     if (is_ignored) return;
     if (kIsBoxed) {
       FreeCells(t, first, count, free_place);
@@ -159,7 +159,7 @@ void Runtime::FreeCells(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place
 }
 
 void Runtime::ForgetCells(uint64_t addr, uint64_t bytes) {
-  shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) {
+  ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) {
     regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool) {
       for (uint64_t at = begin; at < begin + size; at = (at | (kGranule - 1)) + 1) {
         auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
@@ -181,7 +181,7 @@ void Runtime::Unmapped(Thread& t, uint64_t addr, uint64_t bytes) {
 }
 
 void Runtime::ForgetPages(uint64_t addr, uint64_t bytes) {
-  shadow_.ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) { syncs_.Remove(first, count); });
+  ForEachTouched(addr, bytes, [&](uint64_t first, uint64_t count) { syncs_.Remove(first, count); });
   ForgetCells(addr, bytes);
   ForgetBenign(addr, bytes);
   Policies::ForgetMemory(addr, bytes);

@@ -61,7 +61,9 @@ void Regions::Take(uint32_t index, bool to_read) {
   const bool has_place = local.owner != kOwnsNothing;
   if (owner == local.owner || owner == kShared || (to_read && owner == kReading && has_place)) return;
   uint32_t changes = 0;
-  if (owner != kNobody) {
+  if (owner == kNobody) {
+    __atomic_store_n(&entered_[PartOf(index)], true, __ATOMIC_RELAXED);
+  } else {
     __atomic_store_n(entry, kMoving, __ATOMIC_SEQ_CST);
     FenceEverybody();
     if (owner != kReading) {

@@ -108,6 +108,19 @@ class Regions {
   // The slot is to have one, if it is still being read. In no window.
   void AttachPlane(uint64_t addr, Slot slot);
 
+  // Calls visit(first, bytes) for the parts of [addr, addr + bytes) in which a region had an owner once: nobody was in the others. Parts are large,
+  // so that what spans most of the address space is looked through in no time.
+  template <class Visitor>
+  void ForEachEntered(uint64_t addr, uint64_t bytes, Visitor visit) const {
+    constexpr uint64_t kPart = uint64_t{1} << kPartShift;
+    for (uint64_t at = addr; at < addr + bytes;) {
+      const uint64_t rest = kPart - at % kPart;
+      const uint64_t count = rest < addr + bytes - at ? rest : addr + bytes - at;
+      if (__atomic_load_n(&entered_[PartOf(IndexOf(at))], __ATOMIC_RELAXED)) visit(at, count);
+      at += count;
+    }
+  }
+
   static uint64_t EndOf(uint64_t addr) { return ((addr >> kShift) + 1) << kShift; }
 
   // Calls visit(first, bytes, is_own) for the parts of [addr, addr + bytes), each in a Stay.
@@ -126,6 +139,9 @@ class Regions {
   static Owner OwnerOf(const uint32_t* entries, uint32_t index) {
     return static_cast<Owner>(__atomic_load_n(entries + index, __ATOMIC_ACQUIRE));
   }
+  static constexpr int kPartShift = 28;
+  static constexpr uint32_t kParts = uint32_t{1} << (Shadow::kWindowBits - kPartShift);
+  static uint32_t PartOf(uint32_t index) { return index >> (kPartShift - kShift); }
   [[gnu::noinline]] void Take(uint32_t index, bool to_read);
   void AwaitWindow(Owner owner, uint32_t index) const;
 
@@ -141,6 +157,7 @@ class Regions {
   uint32_t places_used_ = 1;  // there is none from here on
   AtomicMem::Lock lock_;
   Place places_[kOwners];
+  bool entered_[kParts] = {};
 };
 
 }  // namespace redflag::rt

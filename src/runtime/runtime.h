@@ -384,6 +384,13 @@ class Runtime {
   uint64_t EndQuickly(Thread& t, uint64_t addr, uint64_t end, PackedAccess free);
   bool IsUsedAgain(Thread& t);
   void ForgetPages(uint64_t addr, uint64_t bytes);
+  // Calls visit(first, bytes) for the parts whose cells may be in use.
+  template <class Visitor>
+  void ForEachTouched(uint64_t addr, uint64_t bytes, Visitor visit) const {
+    if (bytes < Shadow::kLarge) return visit(addr, bytes);
+    regions_.ForEachEntered(addr, bytes,
+                            [&](uint64_t first, uint64_t count) { shadow_.ForEachTouched(first, count, visit); });
+  }
 
   // An access to bytes of one granule, being part of one to [addr, addr + size). Finds out the context if it needs it.
   template <bool kIsFiltered>

@@ -50,12 +50,13 @@ class Shadow {
 
   bool Contains(uint64_t addr) const;
 
+  static constexpr uint64_t kLarge = uint64_t{1} << 20;  // of program memory
+
   // Calls visit(first, bytes) for the parts of [addr, addr + bytes) whose cells may be in use; parts that were never touched
   // are left out if the range is large.
   template <class Visitor>
   void ForEachTouched(uint64_t addr, uint64_t bytes, Visitor visit) const {
-    constexpr uint64_t kLarge = uint64_t{1} << 20;  // of program memory at a time
-    constexpr uint64_t kPage = 4096 / 2;            // program memory behind one page of cells
+    constexpr uint64_t kPage = 4096 / 2;  // program memory behind one page of cells
     if (bytes < kLarge) return visit(addr, bytes);
     unsigned char resident[kLarge / kPage];
     for (uint64_t at = addr & ~(kPage - 1); at < addr + bytes; at += kLarge) {

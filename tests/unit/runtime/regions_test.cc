@@ -85,6 +85,25 @@ TEST_F(RegionsTest, PartsOfARangeAreEachEntered) {
   }).join();
 }
 
+TEST_F(RegionsTest, LargePartsThatNobodyEnteredAreLeftOut) {
+  constexpr uint64_t kHuge = uint64_t{1} << 33, kInside = uint64_t{5} << 30;
+  const auto entered = [&](uint64_t addr, uint64_t bytes) {
+    std::vector<std::pair<uint64_t, uint64_t>> parts;
+    regions_->ForEachEntered(addr, bytes, [&](uint64_t first, uint64_t count) { parts.push_back({first, count}); });
+    return parts;
+  };
+  EXPECT_TRUE(entered(0, kHuge).empty());
+  Run([&] { Regions::Stay(*regions_, kInside); }).join();
+  const auto parts = entered(0, kHuge);
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_LE(parts[0].first, kInside);
+  EXPECT_GT(parts[0].first + parts[0].second, kInside);
+  using Parts = std::vector<std::pair<uint64_t, uint64_t>>;
+  EXPECT_EQ(entered(kInside - 8, 16), (Parts{{kInside, 8}}));
+  EXPECT_EQ(entered(kInside + 24, 100), (Parts{{kInside + 24, 100}}));
+  EXPECT_TRUE(entered(kInside - 8, 8).empty());
+}
+
 TEST_F(RegionsTest, WhoOnlyReadsDoesNotTakeOver) {
   Run([&] {
     EXPECT_TRUE(Regions::Stay(*regions_, 0).is_owner());
