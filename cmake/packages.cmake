@@ -15,7 +15,7 @@ function(redflag_pc suffix compiler cflags shims)
   install(FILES ${PROJECT_BINARY_DIR}/redflag${suffix}.pc DESTINATION lib/pkgconfig)
 endfunction()
 # The shims: programs are often linked with the compile options as well, and then g++ asks for -ltsan.
-redflag_pc("" "g++" "-fsanitize=thread" "-L\${folder}/shims ")
+redflag_pc("" "g++" "-fsanitize=thread -isystem \${folder}/shims/include" "-L\${folder}/shims ")
 redflag_pc("-clang" "clang" "-Xclang -fsanitize=thread" "")
 
 configure_file(${PROJECT_SOURCE_DIR}/cmake/redflag-tolerate.pc.in ${PROJECT_BINARY_DIR}/redflag-tolerate.pc @ONLY)

@@ -32,6 +32,7 @@ if(NOT TARGET redflag::redflag)
     # At the link step this option would bring in the compiler's own runtime: clang gets it for the compiler proper only.
     target_compile_options(redflag::redflag INTERFACE
       "$<$<COMPILE_LANG_AND_ID:${_redflag_language},GNU>:-fsanitize=thread>"
+      "$<$<COMPILE_LANG_AND_ID:${_redflag_language},GNU>:SHELL:-isystem \"${_redflag_prefix}/lib/redflag/shims/include\">"
       "$<$<COMPILE_LANG_AND_ID:${_redflag_language},Clang,AppleClang>:SHELL:-Xclang -fsanitize=thread>")
   endforeach()
   # Before everything else, as an interposing library must be; and as a library, for the run path and for static libraries.

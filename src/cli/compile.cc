@@ -152,7 +152,7 @@ int Compile(const CLI::App& command, bool cxx, const std::string& detector) {
   if (arguments == std::vector<std::string>{"--help"}) return HelpOfBoth(command, words, cxx);
   const CompilerFamily family = FamilyOf(CompilerVersion(program));
   const std::vector<std::string> instrumented =
-      Instrumented(family, arguments, RuntimeFolder(detector), LibraryFolder() / "shims");
+      Instrumented(family, arguments, RuntimeFolder(detector), LibraryFolder() / "shims", throws);
   if (!list.empty() && Understand(WithResponseFiles(arguments)).compiles) {
     const std::vector<std::string> more = IgnoreListOptions(family, list, cxx);
     words.insert(words.end(), more.begin(), more.end());

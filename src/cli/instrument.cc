@@ -203,6 +203,9 @@ CompilerJob Understand(const std::vector<std::string>& arguments) {
         stops_early = true;
       if (IsOneOf(argument, {"-static", "--static", "-static-pie"})) job.is_static = true;
       if (IsOneOf(argument, {"-nostdlib", "-nodefaultlibs"})) job.plain_libs = false;
+      if (IsOneOf(argument, {"-nostdinc", "-ffreestanding", "-fno-hosted"}) || argument.starts_with("-fno-builtin")) {
+        job.plain_headers = false;
+      }
       if (const auto option = ParseSanitize(argument)) ApplySanitize(*option, job);
       if (argument == "-x" || argument == "-l") {
         if (++i == arguments.size()) break;
@@ -236,7 +239,8 @@ CompilerJob Understand(const std::vector<std::string>& arguments) {
 }
 
 std::vector<std::string> Instrumented(CompilerFamily family, const std::vector<std::string>& arguments,
-                                      const std::filesystem::path& runtime, const std::filesystem::path& shims) {
+                                      const std::filesystem::path& runtime, const std::filesystem::path& shims,
+                                      bool throws) {
   const std::vector<std::string> expanded = WithResponseFiles(arguments);
   const CompilerJob job = Understand(expanded);
   if (!job.has_input) return arguments;  // --version, -print-search-dirs, ...
@@ -265,6 +269,10 @@ std::vector<std::string> Instrumented(CompilerFamily family, const std::vector<s
     out.emplace_back("-Wl,--pop-state");
   }
   if (job.links) out.push_back("-Wl,-rpath," + runtime.string());
+  if (is_gcc && instruments && job.plain_headers && !throws) {
+    out.emplace_back("-isystem");
+    out.push_back((shims / "include").string());
+  }
   out.insert(out.end(), theirs.begin(), theirs.end());
   // Behind theirs, which may end in -fno-sanitize=all -fsanitize=thread.
   if (is_gcc && (instruments || (job.links && as_tsan))) out.emplace_back("-fsanitize=thread");

@@ -67,8 +67,20 @@ TEST(Instrument, QuestionsToTheCompilerStayAsTheyAre) {
 }
 
 TEST(Instrument, CompilingAddsTheOptionAndNothingForTheLinker) {
-  EXPECT_THAT(Gcc({"-c", "a.cc"}), ElementsAre("-c", "a.cc", "-fsanitize=thread"));
+  EXPECT_THAT(Gcc({"-c", "a.cc"}), ElementsAre("-isystem", "/shims/include", "-c", "a.cc", "-fsanitize=thread"));
   EXPECT_THAT(Clang({"-c", "a.cc"}), ElementsAre("-c", "a.cc", "-fsanitize=thread", "-fno-sanitize-link-runtime"));
+}
+
+TEST(Instrument, CopiesThatTheCompilerMakesAreToldByAHeader) {
+  const std::string folder = "/shims/include";
+  EXPECT_THAT(Gcc({"a.cc"}), Contains(folder));
+  EXPECT_THAT(Clang({"a.cc"}), Not(Contains(folder)));
+  EXPECT_THAT(Gcc({"a.o"}), Not(Contains(folder)));
+  EXPECT_THAT(Gcc({"-fno-sanitize=thread", "a.cc"}), Not(Contains(folder)));
+  for (const char* option : {"-ffreestanding", "-nostdinc", "-fno-builtin", "-fno-builtin-memset"}) {
+    EXPECT_THAT(Gcc({option, "a.cc"}), Not(Contains(folder))) << option;
+  }
+  EXPECT_THAT(Instrumented(CompilerFamily::kGcc, {"a.cc"}, "/rt", "/shims", true), Not(Contains(folder)));
 }
 
 TEST(Instrument, LinkingNamesTheRuntimeBeforeEverythingElse) {
@@ -139,7 +151,7 @@ TEST(Instrument, AFileMayBeLeftOut) {
   EXPECT_THAT(Clang({"-c", "-fno-sanitize=thread", "a.cc"}), ElementsAre("-c", "a.cc"));
   EXPECT_THAT(Gcc({"-c", "-fno-sanitize=all", "a.cc"}), ElementsAre("-c", "-fno-sanitize=all", "a.cc"));
   EXPECT_THAT(Gcc({"-c", "-fno-sanitize=all", "-fsanitize=thread", "a.cc"}),
-              ElementsAre("-c", "-fno-sanitize=all", "a.cc", "-fsanitize=thread"));
+              ElementsAre("-isystem", "/shims/include", "-c", "-fno-sanitize=all", "a.cc", "-fsanitize=thread"));
 }
 
 TEST(Instrument, AProgramWithAFileLeftOutStillGetsTheRuntime) {
