@@ -194,8 +194,10 @@ void RingReader::Finish(uint64_t suppressed) {
 
 void RingReader::Settle(uint64_t position) { Atomic(header().settled).store(position, std::memory_order_release); }
 
+// One more: that nothing will come may have been seen before it was counted.
 void RingReader::Abandon() {
-  Atomic(header().drained).store(Atomic(header().wake).load(std::memory_order_acquire), std::memory_order_release);
+  const uint32_t wake = Atomic(header().wake).load(std::memory_order_acquire);
+  Atomic(header().drained).store(wake + 1, std::memory_order_release);
   FutexWake(header().drained);
 }
 

@@ -103,7 +103,8 @@ bool RingWriter::GiveUpWaiting() const {
 
 bool RingWriter::Await(int milliseconds) const {
   const auto is_drained = [&] {
-    return __atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE) == __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED);
+    const uint32_t drained = __atomic_load_n(&ring_->drained, __ATOMIC_ACQUIRE);
+    return static_cast<int32_t>(drained - __atomic_load_n(&ring_->wake, __ATOMIC_RELAXED)) >= 0;
   };
   for (int i = 0; i < milliseconds && !is_drained() && !reader_failed(); ++i) SleepMillisecond();
   return is_drained();

@@ -121,6 +121,7 @@ class World {
           break;
         case Status::kDone:
           if (scenario_.reader == Reader::kHoldsAll) return Die();
+          reader_->Abandon();  // all is written: the program may end
           return;
         default:
           is_right_ = false;
