@@ -47,10 +47,10 @@ class Contexts {
   // Each thread asks for the nodes of some places, by number. In every schedule these are others, all of one bucket: nodes never go.
   bool TryWith(const char* name, const std::vector<std::vector<size_t>>& wants) {
     interleave::Plan plan;
-    plan.shared = {kAllAtomics, RangeOf(Nodes(), 64 << 20)};
-    plan.begin = [this] {
+    plan.begin = [this, &plan] {
       got_.clear();
       places_ = PlacesOfOneBucket(3);
+      plan.shared = {kAllAtomics, RangeOf(Nodes(), 64 << 20)};  // the tree may have begun anew, elsewhere
     };
     std::set<size_t> different;
     for (const std::vector<size_t>& want : wants) {
