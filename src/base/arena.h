@@ -31,7 +31,12 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   // 16-byte aligned, uninitialized.
-  void* Allocate(size_t bytes) { return shards_[Mem::Shard()].Allocate(SizeClass(bytes)); }
+  void* Allocate(size_t bytes) {
+    const int size_class = SizeClass(bytes);
+    Shard& shard = shards_[Mem::Shard()];
+    void* block = shard.Take(size_class, Mem::kShards == 1);
+    return block != nullptr ? block : AllocateElsewhere(shard, size_class);
+  }
 
   // `bytes` as it was given to Allocate.
   void Free(void* memory, size_t bytes) { shards_[Mem::Shard()].Free(memory, SizeClass(bytes)); }
@@ -85,17 +90,25 @@ class Arena {
     return size_class;
   }
 
+  // Some of one free list.
+  struct Batch {
+    static constexpr int kMost = 64;
+    FreeBlock* first = nullptr;
+    FreeBlock* last = nullptr;
+  };
+
   struct alignas(64) Shard {
-    void* Allocate(int size_class) {
+    // Null: there is none without more from the system, which it may not ask.
+    void* Take(int size_class, bool may_map) {
       ScopedLock guard(lock);
-      in_use += size_t{1} << size_class;
-      FreeBlock*& head = free[size_class];
-      if (head != nullptr) {
-        FreeBlock* block = head;
-        head = block->next;
-        return block;
+      void* block = free[size_class];
+      if (block != nullptr) {
+        SetFree(size_class, free[size_class]->next);
+      } else {
+        block = Carve(size_t{1} << size_class, may_map);
       }
-      return Carve(size_t{1} << size_class);
+      if (block != nullptr) in_use += size_t{1} << size_class;
+      return block;
     }
 
     void Free(void* memory, int size_class) {
@@ -103,12 +116,28 @@ class Arena {
       in_use -= size_t{1} << size_class;
       auto* block = static_cast<FreeBlock*>(memory);
       block->next = free[size_class];
-      free[size_class] = block;
+      SetFree(size_class, block);
+    }
+
+    Batch TakeBatch(int size_class) {
+      if (__atomic_load_n(&free[size_class], __ATOMIC_RELAXED) == nullptr) return {};  // most are: no lock for them
+      ScopedLock guard(lock);
+      Batch batch{.first = free[size_class], .last = free[size_class]};
+      if (batch.first == nullptr) return {};
+      for (int i = 1; i < Batch::kMost && batch.last->next != nullptr; ++i) batch.last = batch.last->next;
+      SetFree(size_class, batch.last->next);
+      return batch;
+    }
+
+    void PutBatch(const Batch& batch, int size_class) {
+      ScopedLock guard(lock);
+      batch.last->next = free[size_class];
+      SetFree(size_class, batch.first);
     }
 
     void Recycle() {
       ScopedLock guard(lock);
-      for (FreeBlock*& head : free) head = nullptr;
+      for (int size_class = 0; size_class < kClasses; ++size_class) SetFree(size_class, nullptr);
       in_use = 0;
       next = end = nullptr;
       while (regions != nullptr) {
@@ -130,13 +159,14 @@ class Arena {
 
     // The rest of a region that is too small for the request is left unused: regions are large, requests are
     // not.
-    void* Carve(size_t bytes) {
+    void* Carve(size_t bytes, bool may_map) {
       while (static_cast<size_t>(end - next) < bytes && recycled != nullptr) {
         Region* region = recycled;
         recycled = region->next;
         Begin(region);
       }
       if (static_cast<size_t>(end - next) < bytes) {
+        if (!may_map) return nullptr;
         size_t want = regions == nullptr ? kFirstRegion : kRegion;
         if (want < bytes + sizeof(Region)) want = (bytes + sizeof(Region) + 4095) & ~size_t{4095};
         auto* region = static_cast<Region*>(MapPages(want));
@@ -148,6 +178,10 @@ class Arena {
       next += bytes;
       return block;
     }
+
+    // Under the lock; TakeBatch of another part looks without.
+    void SetFree(int size_class, FreeBlock* head) { __atomic_store_n(&free[size_class], head, __ATOMIC_RELAXED); }
+
     void Begin(Region* region) {
       region->next = regions;
       regions = region;
@@ -164,6 +198,19 @@ class Arena {
     size_t mapped = 0;
     FreeBlock* free[kClasses] = {};
   };
+
+  // What one thread allocates may always be freed by another, in another part: what was given back there is taken before the system is asked, or
+  // the one part would grow for ever.
+  [[gnu::noinline]] void* AllocateElsewhere(Shard& own, int size_class) {
+    for (Shard& other : shards_) {
+      if (&other == &own) continue;
+      if (const Batch batch = other.TakeBatch(size_class); batch.first != nullptr) {
+        own.PutBatch(batch, size_class);
+        break;
+      }
+    }
+    return own.Take(size_class, true);
+  }
 
   Shard shards_[Mem::kShards];
 };

@@ -93,7 +93,7 @@ class ThreadSlots {
     ended_.Push(SlotOf(last));
   }
 
-  // Whose access is labelled `epoch`? For reports. kNoThread if at least 512 threads had the slot since.
+  // Whose access is labelled `epoch`? For reports. kNoThread if many threads had the slot since: 512, or fewer if there are more than 32 slots.
   Tid OwnerOf(Epoch epoch) {
     ScopedLock guard(lock_);
     const Tenancy* tenancy = slots_[Raw(SlotOf(epoch))].tenancies;
@@ -110,8 +110,8 @@ class ThreadSlots {
   // How many ended slots are looked at before a new one is made: keeps thread creation cheap.
   static constexpr size_t kSlotsTried = 16;
 
-  // How many owners of a slot are remembered, so that a program may create threads for ever.
-  static constexpr uint32_t kTenanciesKept = 1024;
+  // How many owners are remembered, so that a program may create threads for ever: of all slots about so many, of one no more than, no less than.
+  static constexpr uint32_t kTenanciesInAll = 1u << 15, kMostTenancies = 1024, kLeastTenancies = 64;
 
   // Who owned a slot from which time on; newest first.
   struct Tenancy {
@@ -149,15 +149,17 @@ class ThreadSlots {
     auto* tenancy = arena_.template New<Tenancy>();
     *tenancy = Tenancy{.earlier = state.tenancies, .first = first, .thread = thread};
     state.tenancies = tenancy;
-    if (++state.tenancy_count > kTenanciesKept) ForgetOlderHalf(state);
+    const uint32_t share = kTenanciesInAll / static_cast<uint32_t>(slots_.size());
+    const uint32_t most = share > kMostTenancies ? kMostTenancies : share < kLeastTenancies ? kLeastTenancies : share;
+    if (++state.tenancy_count > most) ForgetOlder(state, most / 2);
     return MakeEpoch(slot, first);
   }
 
-  void ForgetOlderHalf(SlotState& state) {
+  void ForgetOlder(SlotState& state, uint32_t kept) {
     Tenancy* last = state.tenancies;
-    for (uint32_t kept = 1; kept < kTenanciesKept / 2; ++kept) last = last->earlier;
+    for (uint32_t i = 1; i < kept; ++i) last = last->earlier;
     ForgetAfter(&last->earlier);
-    state.tenancy_count = kTenanciesKept / 2;
+    state.tenancy_count = kept;
   }
 
   void ForgetAfter(Tenancy** link) {

@@ -64,6 +64,30 @@ TEST(ArenaTest, RecycledMemoryIsHandedOutAgain) {
       << "regions that a block does not fit into are passed over";
 }
 
+// Parts that are taken in turn, in place of threads.
+struct PartsMem : PlainMem {
+  static constexpr uint32_t kShards = 4;
+  static inline uint32_t part = 0;
+  static uint32_t Shard() { return part; }
+};
+
+TEST(ArenaTest, WhatAnotherPartGaveBackIsTakenBeforeTheSystemIsAsked) {
+  Arena<PartsMem> arena;
+  const auto pass = [&](int times) {  // from the one who allocates to the one who frees
+    for (int i = 0; i < times; ++i) {
+      PartsMem::part = 0;
+      void* block = arena.Allocate(1000);
+      PartsMem::part = static_cast<uint32_t>(i) % 3 + 1;
+      arena.Free(block, 1000);
+    }
+  };
+  pass(5000);
+  const size_t mapped = arena.mapped();
+  pass(100'000);
+  EXPECT_EQ(arena.mapped(), mapped);
+  EXPECT_EQ(arena.in_use(), 0u);
+}
+
 TEST(ArenaTest, ThreadsShareOneUnderAtomicMem) {
   Arena<AtomicMem> arena;
   std::vector<std::thread> threads;
