@@ -146,8 +146,8 @@ int main(int argc, char** argv) {
   for (int signal = 0; sigwait(&waited, &signal) == 0 && signal != SIGTERM;) ++signals;
   done = true;
   for (std::thread& thread : threads) thread.join();
-  printf("interrupted %ld, wrong masks %ld, wrong children %ld, %s, signals %ld\n", interrupted.load(), wrong_masks.load(),
-         wrong_children.load(), quiet || children > 0 ? "children" : "no children", signals.load());
+  printf("interrupted %ld, wrong masks %ld, wrong children %ld, %s, signals %ld\n", interrupted.load(),
+         wrong_masks.load(), wrong_children.load(), quiet || children > 0 ? "children" : "no children", signals.load());
   fflush(stdout);
   _exit(7);
 }
