@@ -14,7 +14,7 @@ _redflag_words() {
 
 _redflag() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' at i
-  local commands='c++ cc run record analyze merge report convert list doctor sample symbolize suppress help'
+  local commands='c++ cc run record analyze merge report convert list doctor sample attach symbolize suppress help'
   COMPREPLY=()
 
   # `--color=auto` arrives as three words.
@@ -36,7 +36,7 @@ _redflag() {
     help) _redflag_words "$commands -h --help --help-all"; return ;;
     list) _redflag_words '-h --help --help-all'; return ;;
     symbolize) _redflag_words '--exact -h --help --help-all'; return ;;
-    run | record | analyze | merge | report | convert | doctor | sample | suppress) ;;
+    run | record | analyze | merge | report | convert | doctor | sample | attach | suppress) ;;
     *) return ;;  # c++ and cc: the compiler's options, unknown here; bash offers files
   esac
 
@@ -80,6 +80,18 @@ _redflag() {
       esac
       if [[ $cur == -* ]]; then
         _redflag_words '--text --full --json --sarif --github --editor --compat --warnings --root --color -h --help --help-all'
+      fi
+      return
+      ;;
+    attach)
+      case $prev in
+        -o | --output | --json | --suppressions | --text | --sarif | --warnings | --root | --focus-from) return ;;
+        --exit-code | --rate | --budget | --seconds | --delay | --modules | --focus) return ;;
+      esac
+      if [[ $cur == -* ]]; then
+        _redflag_words '-o --rate --budget --seconds --delay --modules --focus --focus-from --repeated-read --stats --output --json --text --full --sarif --github --editor --compat --warnings --root --suppressions --exit-code -h --help --help-all'
+      else
+        _redflag_words "$(cd /proc && printf '%s ' [0-9]*)"
       fi
       return
       ;;

@@ -30,6 +30,7 @@ Run AddHelp(CLI::App& app);
 #ifdef REDFLAG_COLLECT  // left out of cross builds
 Run AddCollect(CLI::App& app);
 Run AddSample(CLI::App& app);
+Run AddAttach(CLI::App& app);
 Run AddSuppress(CLI::App& app);
 Run AddMark(CLI::App& app);
 Run AddSymbolize(CLI::App& app);

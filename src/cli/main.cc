@@ -57,6 +57,7 @@ int Main(int argc, char** argv) {
   add(AddDoctor);
 #ifdef REDFLAG_COLLECT
   add(AddSample);
+  add(AddAttach);
   add(AddSymbolize);
   add(AddSuppress);
   add(AddCollect);

@@ -11,19 +11,13 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cli/command.h"
 #include "cli/executable.h"
 #include "cli/installation.h"
-#include "cli/rendering.h"
-#include "cli/run_records.h"
-#include "collect/collector.h"
-#include "collect/destination.h"
-#include "collect/wire_writer.h"
+#include "cli/sampling.h"
 #include "sample/controller.h"
 
 namespace redflag::cli {
@@ -32,57 +26,8 @@ namespace {
 constexpr int kNotFound = 127;
 constexpr const char* kLibrary = "libredflag_sample.so";
 
-struct Options {
-  SampleOptions sampling;
-  std::string budget = "3%";
-  std::string output;
-  std::string json;
-  std::vector<std::string> suppressions;
-  Rendering rendering;
-  int exit_code = kRaces;
+struct Options : SamplingOptions {
   std::vector<std::string> command;
-};
-
-// "3%" or "0.03".
-std::optional<double> ShareOf(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  if (end == text.c_str() || number < 0) return std::nullopt;
-  if (std::strcmp(end, "%") == 0) return number <= 100 ? std::optional(number / 100) : std::nullopt;
-  return *end == '\0' && number <= 1 ? std::optional(number) : std::nullopt;
-}
-
-// Of the destinations of several processes, all that they have in common.
-class Outputs {
- public:
-  Outputs(const Options& options, std::string json) : options_(options), json_(std::move(json)) {}
-
-  std::unique_ptr<Collector> MakeCollector(pid_t pid) {
-    Destination* destination =
-        destinations_
-            .emplace_back(std::make_unique<Destination>(options_.output.empty() ? "fd2" : options_.output, pid, true))
-            .get();
-    Collector::Options to{.detector = "sample",
-                          .claim = Claim::kSimultaneous,
-                          .pid = static_cast<uint32_t>(pid),
-                          .json = {},
-                          .form = options_.rendering.form()};
-    if (!json_.empty()) {
-      to.json = [this](const std::string& line) {
-        if (!AppendToFile(json_, line)) fmt::print(stderr, "redflag: cannot write to {}\n", json_);
-      };
-    }
-    auto collector = std::make_unique<Collector>(std::move(to), *destination);
-    for (const std::string& file : options_.suppressions) {
-      collector->Consume(EncodeMessage(SuppressionsMessage{.is_file = true, .text = file}));
-    }
-    return collector;
-  }
-
- private:
-  const Options& options_;
-  std::string json_;
-  std::vector<std::unique_ptr<Destination>> destinations_;
 };
 
 // Why nothing can be loaded into it; empty: it can.
@@ -117,13 +62,7 @@ void PassOn(int signal) {
 }
 
 int RunSample(Options& options) {
-  const auto budget = ShareOf(options.budget);
-  if (!budget) {
-    fmt::print(stderr, "redflag sample: --budget is a share of the time of the threads, such as 3% or 0.03, not {}\n",
-               options.budget);
-    return kBadInput;
-  }
-  options.sampling.budget = *budget;
+  SamplingOutputs outputs(options);
   const std::filesystem::path library = LibraryFolder() / kLibrary;
   std::string problem = WhyNot(options.command[0]);
   if (!problem.empty()) problem = fmt::format("{} {}", options.command[0], problem);
@@ -133,15 +72,7 @@ int RunSample(Options& options) {
     fmt::print(stderr, "redflag sample: {}\n", problem);
     return kBadInput;
   }
-  std::optional<RunRecords> records;
-  if (options.rendering.is_wanted()) {
-    records.emplace(options.json);
-    std::vector<std::string> problems = CheckOutputs(options.rendering);
-    if (!records->error().empty()) problems.push_back(records->error());
-    for (const std::string& each : problems) fmt::print(stderr, "redflag: {}\n", each);
-    if (!problems.empty()) return kBadInput;
-  }
-  Outputs outputs(options, records ? records->path() : options.json);
+  if (!outputs.Prepare("sample")) return kBadInput;
   Controller controller(options.sampling, [&](pid_t pid) { return outputs.MakeCollector(pid); });
   if (controller.door_path().empty()) {
     fmt::print(stderr, "redflag sample: there is no memory to share\n");
@@ -163,7 +94,7 @@ int RunSample(Options& options) {
   if (options.sampling.stats) {
     for (const std::string& line : controller.Statistics()) fmt::print(stderr, "redflag: {}\n", line);
   }
-  if (records && !RenderRun(*records, options.rendering, controller.races() != 0, "sample")) return kBadInput;
+  if (!outputs.Render(controller.races() != 0, "sample")) return kBadInput;
   return controller.races() != 0 && options.exit_code != 0 ? options.exit_code : own;
 }
 
@@ -173,54 +104,14 @@ Run AddSample(CLI::App& app) {
   auto options = std::make_shared<Options>();
   SampleOptions& sampling = options->sampling;
   CLI::App* command = app.add_subcommand("sample", "Run a program as it is and catch its races with breakpoints");
-  command->add_option("--rate", sampling.rate, "How many accesses to look at in a second; 0: none")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1e6));
-  command->add_option("--budget", options->budget, "How much of the time of its threads they may be stopped")
-      ->capture_default_str()
-      ->type_name("SHARE");
+  AddSamplingOptions(*command, *options);
   command->add_option("--seconds", sampling.seconds, "For how long; 0: until the program ends")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  command->add_option("--delay", sampling.most_delay_us, "The longest stop of a thread, in microseconds")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1'000'000));
-  command
-      ->add_option("--modules", sampling.modules,
-                   "Which files to look into: names, `main`, or `all`; without it: the program itself")
-      ->type_name("NAME,...")
-      ->delimiter(',')
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command
-      ->add_option("--focus", sampling.focus,
-                   "Look here more often: FILE:LINE, a function, or a file; may be given again")
-      ->type_name("PLACE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all();
-  command->add_option("--focus-from", sampling.focus_from, "Look more often where these reports (--json) lead")
-      ->type_name("FILE")
-      ->check(CLI::ExistingFile);
   command->add_flag("--children", sampling.children, "Sample the processes that it starts, too");
-  command->add_flag("--repeated-read", sampling.repeated_read_only,
-                    "Without data breakpoints: only changes of values are seen");
-  command->add_flag("--stats", sampling.stats, "Print at the end what was done");
   command
       ->add_flag("--self-check", sampling.self_check, "Look for no races: check that each thread meets its own access")
       ->group("");
-  command->add_option("-o,--output", options->output, "Write reports to this file, not to standard error");
-  command->add_option("--json", options->json, "Append each report as a line of JSON to this file")->type_name("FILE");
-  AddRenderingOptions(*command, options->rendering);
-  command
-      ->add_option("--suppressions", options->suppressions,
-                   "Rules for races that are not to be reported; may be given again")
-      ->type_name("FILE")
-      ->expected(1)
-      ->allow_extra_args(false)
-      ->take_all()
-      ->check(CLI::ExistingFile);
   command
       ->add_option("--exit-code", options->exit_code,
                    "Exit with this if anything was reported; 0: with the program's own status")

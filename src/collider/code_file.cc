@@ -134,7 +134,11 @@ std::string CodeFile::Read() {
     if (part.p_type == PT_NOTE) ReadNotes(part.p_offset, part.p_filesz);
     if (part.p_type == PT_GNU_EH_FRAME) table = part.p_vaddr;
   }
-  if (table != 0) ReadFunctions(table);
+  if (table != 0) {
+    ReadFunctions(table);
+  } else {
+    ReadFrames();
+  }
   return "";
 }
 
@@ -200,6 +204,24 @@ void CodeFile::ReadFunctions(uint64_t table_address) {
     Range range{};
     if (!cursor.failed() && ReadFunction(entry, range)) functions_.push_back(range);
   }
+  SortFunctions();
+}
+
+// Statically linked programs have no table, but what it would lead to: entries one behind the other, each with its length.
+void CodeFile::ReadFrames() {
+  const auto [frames, address] = Section(".eh_frame");
+  for (size_t at = 0; at + 2 * sizeof(uint32_t) <= frames.size();) {
+    Cursor entry(frames.subspan(at), address + at);
+    const auto length = entry.Take<uint32_t>();
+    if (length == 0 || length == UINT32_MAX || length > frames.size() - at) break;
+    Range range{};
+    if (entry.Take<uint32_t>() != 0 && ReadFunction(address + at, range)) functions_.push_back(range);
+    at += sizeof length + length;
+  }
+  SortFunctions();
+}
+
+void CodeFile::SortFunctions() {
   std::sort(functions_.begin(), functions_.end());
   std::vector<Range> apart;
   for (const Range& range : functions_) {

@@ -1,5 +1,6 @@
 // The code of an executable or a shared library on disk: its functions, as the table for unwinding (.eh_frame_hdr) lists them. That table is
-// there in stripped files too, and what it covers is code, which not all of an executable segment is.
+// there in stripped files too, and what it covers is code, which not all of an executable segment is. Statically linked programs have none of it, and
+// are read entry by entry (.eh_frame).
 //
 // Addresses are those of the file. The file may be anything: nothing in it is believed.
 #pragma once
@@ -47,6 +48,8 @@ class CodeFile {
   std::string Read();
   void ReadNotes(uint64_t offset, uint64_t size);
   void ReadFunctions(uint64_t table_address);
+  void ReadFrames();
+  void SortFunctions();
   bool ReadFunction(uint64_t address, Range& range) const;
   template <class T>
   bool Take(uint64_t offset, T& to) const;

@@ -11,14 +11,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "events/sample_machine.h"
+#include "events/sample_rules.h"
+
 namespace redflag {
 namespace {
 
-#if defined(__x86_64__)
-constexpr uint8_t kBreakpoint[] = {0xcc};  // int3
-#else
-constexpr uint8_t kBreakpoint[] = {0x00, 0x00, 0x20, 0xd4};  // brk #0
-#endif
 constexpr size_t kPage = 4096;
 constexpr size_t kSpare = 1u << 16;  // for what is loaded later
 
@@ -75,13 +73,9 @@ std::string Breakpoints::Open(pid_t pid, size_t sites) {
   return "";
 }
 
-SampleSite* Breakpoints::Sites() const {
-  return reinterpret_cast<SampleSite*>(reinterpret_cast<std::byte*>(page_) + page_->sites_offset);
-}
-uint8_t* Breakpoints::States() const { return reinterpret_cast<uint8_t*>(page_) + page_->states_offset; }
-uint32_t* Breakpoints::ArmedAt() const {
-  return reinterpret_cast<uint32_t*>(reinterpret_cast<std::byte*>(page_) + page_->armed_offset);
-}
+SampleSite* Breakpoints::Sites() const { return sampling::SitesOf(page_); }
+uint8_t* Breakpoints::States() const { return sampling::StatesOf(page_); }
+uint32_t* Breakpoints::ArmedAt() const { return sampling::ArmedOf(page_); }
 
 const SampleSite* Breakpoints::SiteAt(uint32_t index) const { return index < count_ ? &Sites()[index] : nullptr; }
 

@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <utility>
 
 #include "collect/wire_writer.h"
+#include "sample/statistics.h"
 
 namespace redflag {
 namespace {
@@ -115,30 +117,7 @@ uint64_t Controller::races() const {
 std::vector<std::string> Controller::Statistics() const {
   std::vector<std::string> lines;
   for (const Guest& guest : sessions_) {
-    const SampleCounters& c = guest.session->counters();
-    const Session::Outcome& outcome = guest.session->outcome();
-    lines.push_back(fmt::format(
-        "process {}: {} places, {} data breakpoints; {} breakpoints met, {} sampled, {} over budget, {} unwatched, "
-        "{} unreadable, {} without room",
-        guest.session->pid(), guest.session->sites(), guest.session->watches(), c.fired, c.sampled, c.over_budget,
-        c.unwatched, c.unreadable, c.no_record));
-    lines.push_back(
-        fmt::format("  stopped for {:.3f} s of {:.3f} s of all threads ({:.2f} %), {} pauses cut short",
-                    static_cast<double>(c.paused_ns) / 1e9, outcome.thread_seconds,
-                    outcome.thread_seconds > 0 ? static_cast<double>(c.paused_ns) / 1e7 / outcome.thread_seconds : 0.0,
-                    c.cut_short));
-    lines.push_back(
-        fmt::format("  conflicts: {} by data breakpoint ({} of them between two stopped threads), {} by value; {} "
-                    "reported, {} both "
-                    "atomic; both stacks in {} of {}",
-                    c.hits, c.collisions, c.changed, outcome.reported, outcome.synchronization, outcome.both_stacks,
-                    outcome.with_second));
-    lines.push_back(fmt::format("  lost: {} stale, {} late; {} met elsewhere, {} not ours", c.stale, c.late,
-                                c.elsewhere, c.foreign));
-    if (options_.self_check) {
-      lines.push_back(fmt::format("  self-check: {} tried, {} met their own data breakpoint, {} elsewhere",
-                                  c.self_tried, c.self_met, c.self_wrong));
-    }
+    for (std::string& line : StatisticsOf(*guest.session, options_)) lines.push_back(std::move(line));
   }
   return lines;
 }

@@ -14,6 +14,7 @@
 
 #include "collect/wire_writer.h"
 #include "sample/focus.h"
+#include "sample/static_code.h"
 
 namespace redflag {
 namespace {
@@ -53,6 +54,15 @@ Session::Session(pid_t pid, const SampleOptions& options, const SiteCache& cache
   page->repeated_read_only = options.repeated_read_only ? 1 : 0;
 }
 
+void Session::SetOutside(uint32_t watches, int error) {
+  SamplePage* page = breakpoints_.page();
+  outside_ = true;
+  page->pid = static_cast<uint32_t>(pid_);
+  page->watches = watches;
+  page->watch_error = error;
+  Atomic(page->phase).store(SamplePage::kReady, std::memory_order_release);
+}
+
 void Session::Say(uint32_t severity, const std::string& text) {
   collector_.Consume(EncodeMessage(NoteMessage{.severity = severity, .text = text}));
 }
@@ -69,7 +79,7 @@ bool Session::IsWanted(const MappedFile& mapped, const std::string& program) con
   });
 }
 
-// The process waits in its library, with one thread.
+// The process waits in its library, with one thread; or it runs, and is traced.
 void Session::Begin() {
   SamplePage* page = breakpoints_.page();
   std::vector<MappedFile> maps = ReadMaps(pid_);
@@ -101,7 +111,7 @@ void Session::Begin() {
   }
   if (problem.empty() && breakpoints_.size() == 0) Say(1, fmt::format("{} has no code that can be sampled", program));
   page->pause_left_ns = static_cast<int64_t>(options_.most_delay_us) * 1000;
-  if (options_.rate > 0 && problem.empty()) breakpoints_.ArmAll();
+  if (options_.rate > 0 && problem.empty() && !outside_) breakpoints_.ArmAll();
   last_tick_ = last_maps_ = last_threads_ = Clock::now();
   Atomic(page->phase).store(SamplePage::kGo, std::memory_order_release);
   Wake(page->phase);
@@ -116,7 +126,12 @@ void Session::AddModules(const std::vector<MappedFile>& maps) {
     added_.push_back(key);
     const auto opened = CodeFile::Open(mapped.path);
     if (const auto* file = std::get_if<CodeFile>(&opened)) {
-      const SamplingSet set = SitesOf(*file, cache_);
+      SamplingSet set = SitesOf(*file, cache_);
+      if (!KeepOwnCode(mapped.path, set.sites)) {
+        Say(1, fmt::format("{} is statically linked and has no debug information: the C library in it is looked at as "
+                           "well, and how it synchronizes may be reported",
+                           mapped.path));
+      }
       const size_t count = breakpoints_.AddModule(mapped, *file, set.sites, FocusOf(mapped, set.sites));
       if (count == 0 && set.sites.empty()) continue;
       if (count < set.sites.size()) {

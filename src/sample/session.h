@@ -1,4 +1,4 @@
-// One process that is sampled, from the moment it asks to be until it ends.
+// One process that is sampled, from the moment it asks to be, or is attached to, until it ends or is left.
 #pragma once
 
 #include <sys/types.h>
@@ -29,6 +29,12 @@ class Session {
 
   pid_t pid() const { return pid_; }
   int page_fd() const { return breakpoints_.fd(); }
+  // Where it is once the session has begun.
+  SamplePage* page() const { return breakpoints_.page(); }
+
+  // Breakpoints are handled from outside: the session begins with the next tick. The process runs, so that breakpoints come little by little. `error`:
+  // why there are no data breakpoints.
+  void SetOutside(uint32_t watches, int error);
   const SampleCounters& counters() const { return breakpoints_.page()->counters; }
   size_t sites() const { return breakpoints_.size(); }
   uint32_t watches() const { return breakpoints_.page()->watches; }
@@ -72,6 +78,7 @@ class Session {
   Clock::time_point last_tick_{}, last_maps_{}, last_threads_{};
   uint64_t threads_ = 1;
   bool stopped_ = false;
+  bool outside_ = false;
   // Races of increments wait until it is known whether the value only grows.
   struct Counter {
     RaceMessage race;

@@ -1,60 +1,24 @@
 #include "trap/sampler.h"
 
 #include "base/arch.h"
+#include "events/sample_rules.h"
 #include "trap/machine.h"
 #include "trap/system.h"
 
 namespace redflag::trap {
 namespace {
 
-constexpr uint64_t kMicrosecond = 1'000, kMillisecond = 1'000'000;
-constexpr uint64_t kShortest = 200 * kMicrosecond;  // the longest pause at a place that is met all the time
-constexpr uint64_t kGrace = 2 * kMillisecond;       // for a data breakpoint that was met, and whose signal is under way
-constexpr uint64_t kPatience = 4;                   // slices without progress
-constexpr uint64_t kSlice = kMillisecond;
-constexpr uint64_t kProgress = 20 * kMicrosecond;  // of processor time in a slice
-constexpr int kTagShift = 3;                       // sample number below
+using namespace sampling;  // NOLINT: the rules are what this file is about
 
-uint8_t* StatesOf(SamplePage* page) { return reinterpret_cast<uint8_t*>(page) + page->states_offset; }
-const uint32_t* ArmedOf(SamplePage* page) {
-  return reinterpret_cast<const uint32_t*>(reinterpret_cast<const uint8_t*>(page) + page->armed_offset);
-}
+constexpr int kTagShift = 3;  // sample number below
 
 }  // namespace
 
-const SampleSite& Sampler::SiteAt(uint32_t index) const {
-  return reinterpret_cast<const SampleSite*>(reinterpret_cast<const uint8_t*>(page_) + page_->sites_offset)[index];
-}
-
-uint32_t Sampler::FindSite(uint64_t address) const {
-  const uint32_t count = Load(page_->module_count);
-  for (uint32_t i = 0; i < count; ++i) {
-    const SampleModule& module = page_->modules[i];
-    if (address < module.begin || address >= module.end) continue;
-    uint32_t low = module.first_site, high = module.first_site + module.count;
-    while (low < high) {
-      const uint32_t middle = low + (high - low) / 2;
-      if (SiteAt(middle).address < address) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    if (low < module.first_site + module.count && SiteAt(low).address == address) return low;
-  }
-  return kNone;
-}
+const SampleSite& Sampler::SiteAt(uint32_t index) const { return SitesOf(page_)[index]; }
 
 void Sampler::RingBell() {
   __atomic_fetch_add(&door_->bell, 1, __ATOMIC_RELEASE);
   Wake(&door_->bell);
-}
-
-// Nobody is woken for it: the sampling process looks often enough.
-void Sampler::TellFired(uint32_t index) {
-  Store(StatesOf(page_)[index], uint8_t{0});
-  const uint32_t at = __atomic_fetch_add(&page_->fired_head, 1, __ATOMIC_ACQ_REL) % SamplePage::kFiredRing;
-  Store(page_->fired[at], index + 1);
 }
 
 uint64_t Sampler::Random() {
@@ -64,36 +28,10 @@ uint64_t Sampler::Random() {
   return x ^ x >> 31;
 }
 
-// At random (3.2.3), up to an upper bound. A place that was met as soon as it had its breakpoint is met all the time, and so is, likely, its
-// partner: a short pause is enough. One that took long is worth a long one.
-uint64_t Sampler::ChooseDelay(uint32_t index) {
-  const uint64_t armed = ArmedOf(page_)[index];
-  const uint64_t now = Now() / kMillisecond;
-  const uint64_t waited = static_cast<uint32_t>(now - armed) * kMillisecond;
-  uint64_t most = waited / 4;
-  if (most < kShortest) most = kShortest;
-  if (const uint64_t limit = page_->most_delay_us * kMicrosecond; most > limit) most = limit;
-  return most == 0 ? 0 : Random() % most + 1;
-}
-
 uint32_t Sampler::TakeSample() {
   for (uint32_t i = 0; i < kSamples; ++i) {
     uint32_t free = 0;
     if (__atomic_compare_exchange_n(&samples_[i].taken, &free, 1, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) return i;
-  }
-  return kNone;
-}
-
-uint32_t Sampler::TakeRecord(uint32_t site) {
-  for (uint32_t i = 0; i < SamplePage::kRecords; ++i) {
-    uint32_t free = SampleRecord::kFree;
-    if (__atomic_compare_exchange_n(&page_->records[i].state, &free, SampleRecord::kTaken, false, __ATOMIC_ACQ_REL,
-                                    __ATOMIC_RELAXED)) {
-      page_->records[i].site = site;
-      page_->records[i].has_second = 0;
-      page_->records[i].second_waits = 0;
-      return i;
-    }
   }
   return kNone;
 }
@@ -121,8 +59,8 @@ bool Sampler::OnTrap(const siginfo_t* info, ucontext_t& context) {
   }
   if (page_ == nullptr || Load(page_->phase) < SamplePage::kGo || info->si_code <= 0) return false;
   const uint64_t pc = BreakpointOf(context);
-  const uint32_t index = FindSite(pc);
-  if (index == kNone) return false;
+  const uint32_t index = FindSite(page_, pc);
+  if (index == kNoSite) return false;
   const SampleSite& site = SiteAt(index);
   GoOnAt(context, pc);
   {
@@ -145,7 +83,7 @@ bool Sampler::OnTrap(const siginfo_t* info, ucontext_t& context) {
       DoSample(index, address, context);
     }
   }
-  TellFired(index);
+  TellFired(page_, index);
   return true;
 }
 
@@ -162,29 +100,22 @@ bool Sampler::Collide(const SampleSite& site, uint64_t address, const ucontext_t
   return false;
 }
 
-bool Sampler::HasChanged(SampleRecord& record) {
+bool Sampler::ReadAgain(SampleRecord& record) {
   OwnMemory().Read(record.address, record.after, record.size);
-  const auto* before = reinterpret_cast<const uint8_t*>(record.before);
-  const auto* after = reinterpret_cast<const uint8_t*>(record.after);
-  bool changed = false;
-  for (uint32_t i = 0; i < record.size; ++i) changed |= before[i] != after[i];
-  return changed;
+  return HasChanged(record);
 }
 
 void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& context) {
   const SampleSite& site = SiteAt(index);
   SampleCounters& counters = page_->counters;
   if (Collide(site, address, context)) return;
-  const uint64_t delay = ChooseDelay(index);
-  if (__atomic_sub_fetch(&page_->pause_left_ns, static_cast<int64_t>(delay), __ATOMIC_RELAXED) < 0) {
-    __atomic_add_fetch(&page_->pause_left_ns, static_cast<int64_t>(delay), __ATOMIC_RELAXED);
-    return Count(counters.over_budget);
-  }
+  const uint64_t delay = ChooseDelay(page_, index, Now(), Random());
+  if (!Pay(page_, delay)) return Count(counters.over_budget);
   const uint64_t begin = Now();
   const uint32_t number = TakeSample();
-  const uint32_t which = number == kNone ? kNone : TakeRecord(index);
+  const uint32_t which = number == kNone ? SamplePage::kRecords : TakeRecord(page_, index);
   bool conflict = false;
-  if (which == kNone) {
+  if (which == SamplePage::kRecords) {
     Count(counters.no_record);
   } else {
     Sample& sample = samples_[number];
@@ -218,7 +149,7 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
       if (!Wait(sample, delay)) Count(counters.cut_short);
       // Read while they are watched: who changes them later meets no data breakpoint. They have changed and nobody came: the signal may be
       // late, and who did it may come again.
-      const bool changed = HasChanged(record);
+      const bool changed = ReadAgain(record);
       if (changed && sample.mask != 0) Wait(sample, kGrace);
       if (sample.mask != 0) watches_.Disarm(sample.mask);
       uint32_t open = Sample::kOpen;
@@ -242,10 +173,7 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
     Store(record.state, conflict ? uint32_t{SampleRecord::kPublished} : uint32_t{SampleRecord::kFree});
   }
   if (number != kNone) Store(samples_[number].taken, uint32_t{0});
-  const uint64_t paused = Now() - begin;
-  Count(counters.paused_ns, paused);
-  __atomic_add_fetch(&page_->pause_left_ns, static_cast<int64_t>(delay) - static_cast<int64_t>(paused),
-                     __ATOMIC_RELAXED);
+  Settle(page_, delay, Now() - begin);
   if (!conflict) return;
   RingBell();
   SampleRecord& record = page_->records[which];
@@ -254,7 +182,7 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
   }
 }
 
-// Until somebody comes or the time is over. Ends early if no thread of the process gets anything done (3.2.3): they may all wait for this one.
+// Until somebody comes or the time is over, or there is no progress.
 bool Sampler::Wait(Sample& sample, uint64_t delay) {
   const uint64_t end = Now() + delay;
   uint64_t work = 0;

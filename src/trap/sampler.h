@@ -54,16 +54,12 @@ class Sampler {
   static constexpr uint32_t kSamples = 8;
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  uint32_t FindSite(uint64_t address) const;
   const SampleSite& SiteAt(uint32_t index) const;
-  void TellFired(uint32_t index);
   void RingBell();
-  uint64_t ChooseDelay(uint32_t index);
   uint32_t TakeSample();
-  uint32_t TakeRecord(uint32_t site);
   bool Collide(const SampleSite& site, uint64_t address, const ucontext_t& context);
   // The bytes are not what they were; they are kept as they are now.
-  static bool HasChanged(SampleRecord& record);
+  static bool ReadAgain(SampleRecord& record);
   void DoSample(uint32_t index, uint64_t address, const ucontext_t& context);
   void SelfCheck(const SampleSite& site, uint64_t address);
   void OnWatch(const siginfo_t* info, const ucontext_t& context);

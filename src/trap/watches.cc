@@ -6,12 +6,12 @@
 #include <sys/ioctl.h>
 
 #include "base/arch.h"
+#include "events/sample_rules.h"
 #include "trap/system.h"
 
 namespace redflag::trap {
 namespace {
 
-constexpr uint32_t kMostBytes = 8;     // of one data breakpoint
 constexpr int kTrapPerf = 6;           // TRAP_PERF
 constexpr uint32_t kAsynchronous = 1;  // TRAP_PERF_FLAG_ASYNC
 constexpr int kHighDescriptor = 700;   // out of the way of programs that count on small numbers
@@ -45,13 +45,6 @@ perf_event_attr Attributes(uint64_t address, uint32_t length, bool reads, bool d
   attributes.sigtrap = 1;
   attributes.sig_data = tag;
   return attributes;
-}
-
-// How many bytes from an address one data breakpoint can take: a power of two, aligned.
-uint32_t PieceAt(uint64_t address, uint32_t left) {
-  uint32_t piece = kMostBytes;
-  while (piece > left || address % piece != 0) piece /= 2;
-  return piece;
 }
 
 }  // namespace
@@ -107,20 +100,10 @@ void Watches::Close() {
 }
 
 uint32_t Watches::Take(uint64_t address, uint32_t size, uint32_t& watched) {
-  uint32_t pieces = 0;
-  watched = 0;
-  for (uint32_t at = 0; at < size && pieces < count_; ++pieces) {
-    at += PieceAt(address + at, size - at);
-    watched = at;
-  }
   uint32_t free = Load(free_);
   for (;;) {
-    uint32_t mask = 0, left = free;
-    for (uint32_t i = 0; i < pieces && left != 0; ++i) {
-      mask |= left & -left;
-      left &= left - 1;
-    }
-    if (pieces == 0 || static_cast<uint32_t>(__builtin_popcount(mask)) != pieces) return 0;
+    const uint32_t mask = sampling::ChooseWatches(free, count_, address, size, watched);
+    if (mask == 0) return 0;
     if (__atomic_compare_exchange_n(&free_, &free, free & ~mask, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
       return mask;
   }
@@ -129,7 +112,7 @@ uint32_t Watches::Take(uint64_t address, uint32_t size, uint32_t& watched) {
 bool Watches::Arm(uint32_t mask, uint64_t address, uint32_t size, bool reads, uint64_t tag) const {
   bool all = true;
   for (uint32_t at = 0; mask != 0 && at < size; mask &= mask - 1) {
-    const uint32_t piece = PieceAt(address + at, size - at);
+    const uint32_t piece = sampling::PieceAt(address + at, size - at);
     all &= Set(static_cast<uint32_t>(__builtin_ctz(mask)), address + at, piece, reads, false, tag);
     at += piece;
   }

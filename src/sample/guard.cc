@@ -1,0 +1,96 @@
+#include "sample/guard.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+#include "events/sample_machine.h"
+#include "events/sample_rules.h"
+
+namespace redflag {
+namespace {
+
+pid_t worker = 0;
+void PassOn(int) {
+  if (worker > 0) kill(worker, SIGTERM);
+}
+
+// How many were there. Those that were written last come first: they are in code that runs.
+size_t TakeOut(int page_fd, int memory) {
+  struct stat status{};
+  if (memory < 0 || fstat(page_fd, &status) != 0 || status.st_size < static_cast<off_t>(sizeof(SamplePage))) return 0;
+  const auto bytes = static_cast<size_t>(status.st_size);
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, page_fd, 0);
+  if (at == MAP_FAILED) return 0;
+  auto* page = static_cast<SamplePage*>(at);
+  std::vector<uint32_t> armed;
+  const uint32_t capacity = page->tables_bytes <= bytes ? page->site_capacity : 0;
+  for (uint32_t i = 0; i < capacity; ++i) {
+    if (__atomic_load_n(&sampling::StatesOf(page)[i], __ATOMIC_ACQUIRE) != 0) armed.push_back(i);
+  }
+  const uint32_t* when = capacity == 0 ? nullptr : sampling::ArmedOf(page);
+  std::sort(armed.begin(), armed.end(), [&](uint32_t a, uint32_t b) { return when[a] > when[b]; });
+  size_t taken = 0;
+  for (const uint32_t index : armed) {
+    const SampleSite& site = sampling::SitesOf(page)[index];
+    const auto where = static_cast<off_t>(site.address);
+    uint8_t now[kBreakpointBytes];
+    if (pread(memory, now, sizeof now, where) != sizeof now || std::memcmp(now, kBreakpoint, sizeof now) != 0) continue;
+    taken += pwrite(memory, site.original, sizeof now, where) == sizeof now ? 1 : 0;
+  }
+  munmap(at, bytes);
+  return taken;
+}
+
+}  // namespace
+
+int RunGuarded(pid_t pid, int page_fd, const std::function<int()>& work) {
+  int life[2] = {-1, -1};
+  if (pipe2(life, O_CLOEXEC) != 0) return work();
+  // Now: it is of the program that runs now, whatever becomes of the process.
+  const int memory = open(fmt::format("/proc/{}/mem", pid).c_str(), O_RDWR | O_CLOEXEC);
+  std::fflush(nullptr);
+  const pid_t guard = getpid();
+  worker = fork();
+  if (worker <= 0) {
+    close(life[0]);
+    if (worker == 0) {
+      setsid();  // what the terminal sends is for the guard
+      prctl(PR_SET_PDEATHSIG, SIGTERM);
+      if (getppid() != guard) return 0;
+    }
+    return work();
+  }
+  close(life[1]);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, PassOn);
+  // Its descriptors are closed before its threads are let go: this is earlier than what waitpid tells.
+  char ignored = 0;
+  while (read(life[0], &ignored, 1) < 0 && errno == EINTR) {
+  }
+  size_t taken = TakeOut(page_fd, memory);
+  int status = 0;
+  while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
+  }
+  taken += TakeOut(page_fd, memory);
+  if (WIFSIGNALED(status)) {
+    fmt::print(stderr,
+               "redflag attach: the process that sampled was ended by signal {}; {} breakpoints were taken out of "
+               "process {}\n",
+               WTERMSIG(status), taken, pid);
+  }
+  std::fflush(nullptr);
+  _exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+}
+
+}  // namespace redflag
