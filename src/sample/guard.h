@@ -3,6 +3,7 @@
 // The process that the user started is the guard, and its child does the work, so that the death of one of them is seen by the other:
 //   - the guard is killed: the child, told by the kernel, ends as if by SIGTERM, with everything taken out
 //   - the child is killed: the guard knows from the page, which they share, where breakpoints are, and restores the code
+// The child has another name, so that `killall -9 redflag` or `pkill -9 -f "redflag attach"` end the one and not both.
 #pragma once
 
 #include <sys/types.h>

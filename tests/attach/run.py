@@ -217,12 +217,19 @@ class ShortTest(AttachTest):
                 self.assertIsNone(process.poll())
 
     def test_who_started_it_is_killed(self):
+        self.killed_with(lambda redflag: redflag.kill())
+
+    def test_all_of_that_name_are_killed(self):
+        self.killed_with(lambda redflag: subprocess.run(["pkill", "-9", "-f", f"attach .*{redflag.args[-1]}"], check=True))
+
+    def killed_with(self, kill):
         with server() as process:
             client = Client(process.path)
             with running(ARGS.redflag, "attach", "--seconds", "0", "--rate", "1000", *BUSY, process.pid, stderr=subprocess.DEVNULL) as redflag:
                 await_traced(process.pid)
                 time.sleep(0.5)
-                redflag.kill()
+                kill(redflag)
+                redflag.wait(PATIENCE)
             await_left(process.pid)
             self.assertTrue(text_is_as_in_file(process.pid, process.program))
             client.finish()
