@@ -262,10 +262,10 @@ class AccessHistory {
 
   void Spread(Arena<Mem>& arena) {
     many_ = arena.template New<Many>();
-    for (HistoryEntry& entry : few_) {
+    for (const HistoryEntry& entry : few_) {
       if (Any(entry.bytes)) many_->sets[Raw(entry.kind)].Insert(arena, entry);
-      entry = HistoryEntry{};
     }
+    for (HistoryEntry& entry : few_) entry = HistoryEntry{};
   }
 
   // Back to the first form; at most kFew entries are alive.
