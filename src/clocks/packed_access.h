@@ -67,6 +67,10 @@ class PackedAccess {
   constexpr bool SameSlot(PackedAccess other) const { return ((word_ ^ other.word_) & kSlotField) == 0; }
   // Of the same thread, at the same time, and of the same kind?
   constexpr bool SameMoment(PackedAccess other) const { return (word_ ^ other.word_) >> kSlotShift == 0; }
+  // Is it another time of the same: by the same thread, to the same bytes, of the same kind?
+  constexpr bool IsRenewedBy(PackedAccess other) const {
+    return ((word_ ^ other.word_) & (kSlotField | kBytesField | kKindField)) == 0;
+  }
   // Both in one, `other` being the later; no access if that can't be.
   template <class Mix>
   PackedAccess And(PackedAccess other, Mix mix) const {

@@ -184,13 +184,10 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     if (record == nullptr || Any(record->racy)) return false;
     uint64_t* home = &record->words[PackedRecord::HomeOf(PackedRecord::IsSmall(handle), mine.slot())];
     const PackedAccess old(__atomic_load_n(home, __ATOMIC_RELAXED));
-    if (!old.SameSlot(mine) || !Any(old.bytes()) || !Contains(mine.bytes(), old.bytes()) ||
-        !redflag::Covers(mine.kind(), old.kind())) {
-      return false;
-    }
-    const bool is_same = mine.bytes() == old.bytes();
+    // One that has more bytes, or is stronger, may cover other words of the thread, which have to go.
+    if (!old.IsRenewedBy(mine)) return false;
     if (is_alone) {  // a record of its own may not be needed any more
-      if (!is_same || !record->is_plain || record->IsOwn(mine.slot())) return false;
+      if (!record->is_plain || record->IsOwn(mine.slot())) return false;
       __atomic_store_n(home, mine.word(), __ATOMIC_RELAXED);
       return true;
     }
@@ -198,7 +195,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     const bool is_kept = __atomic_load_n(&write_, __ATOMIC_SEQ_CST) == kSpilled &&
                          __atomic_load_n(&read_, __ATOMIC_ACQUIRE) == handle &&
                          __atomic_load_n(home, __ATOMIC_ACQUIRE) == mine.word();
-    if (is_kept && ((is_same && record->is_plain) || !RacesInRecord(clock, record, mine))) return true;
+    if (is_kept && (record->is_plain || !RacesInRecord(clock, record, mine))) return true;
     Exchange(home, mine, old);
     return false;
   }

@@ -132,6 +132,23 @@ TEST_F(PackedCellTest, AReaderOfSharedDataRenewsItsOwnPlace) {
   EXPECT_EQ(Races(Entry(9, 1, AccessKind::kWrite)), 5);
 }
 
+// What covers more than the latest access of its thread takes away all that it covers, however often that is.
+TEST_F(PackedCellTest, WhoComesAgainAndAgainNeedsNoMoreMemory) {
+  for (uint16_t slot = 1; slot <= 5; ++slot) RecordConcurrent(Entry(slot, 7, AccessKind::kRead));
+  const auto come = [&](const HistoryEntry& entry) {
+    if (!Shortcut(kKnowsAll, entry)) Record(entry);
+  };
+  uint64_t in_use = 0;
+  for (uint64_t time = 10; time < 2000; time += 4) {
+    come(Entry(3, time, AccessKind::kRead, 0x01));
+    come(Entry(3, time + 1, AccessKind::kRead, 0xff));
+    come(Entry(4, time + 2, AccessKind::kAtomicRead));
+    come(Entry(4, time + 3, AccessKind::kAtomicWrite));
+    if (time == 50) in_use = arena_.in_use();
+  }
+  EXPECT_EQ(arena_.in_use(), in_use);
+}
+
 TEST_F(PackedCellTest, AShortcutLeavesARaceToBeExamined) {
   Record(Entry(1, 5, AccessKind::kWrite));
   EXPECT_FALSE(Shortcut(kKnowsNothing, Entry(2, 5, AccessKind::kRead)));
