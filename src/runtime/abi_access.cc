@@ -8,6 +8,7 @@
 #include "clocks/packed_record.h"
 #include "runtime/abi.h"
 #include "runtime/emit.h"
+#include "runtime/gate.h"
 #include "runtime/plain_code.h"
 #include "runtime/runtime.h"
 #include "runtime/transactions.h"
@@ -132,19 +133,10 @@ template <AccessKind kKind>
 // kIgnored: by a rule of the user's, and there is nothing to record.
 enum class Outcome : uint8_t { kNotDone, kDone, kIgnored };
 
-// Records an access if that is quickly done: the cells have no records, the context is one of the latest, and nothing is out of the
-// ordinary. Takes no lock; in regions of the thread's own it needs no atomic instruction. `needed`: of one granule, or if
-// kIsLong of several, 8 bits each.
+// For RecordsAtOnce, of a thread that is `outside`, in a context.
 template <AccessKind kKind, bool kIsLong>
-[[gnu::always_inline]] inline Outcome RecordsAtOnce(const void* p, uint64_t needed, uint64_t place) {
-  Thread* t = local.thread;
-  if (kIsBoxed || t == nullptr) return Outcome::kNotDone;
-  const uint64_t outside = t->ModeWord();
-  if (!Thread::IsOrdinary(outside, kKind)) return Outcome::kNotDone;
-  if (kIgnoresLines && !kIsLong && LeavesLabel<kKind>(t, p, needed, outside)) return Outcome::kDone;
-  const ContextId context = t->RememberedContextOf(place);
-  if (Raw(context) <= Raw(kIgnoredContext)) [[unlikely]]
-    return context == kIgnoredContext ? Outcome::kIgnored : Outcome::kNotDone;
+[[gnu::always_inline]] inline Outcome RecordsLabel(Thread* t, uint64_t outside, const void* p, uint64_t needed,
+                                                   ContextId context) {
   const auto addr = reinterpret_cast<uint64_t>(p);
   constexpr uint64_t kLongest = 24;
   if (kIsLong && Regions::IndexOf(addr) != Regions::IndexOf(addr + kLongest)) return Outcome::kNotDone;
@@ -187,6 +179,71 @@ template <AccessKind kKind, bool kIsLong>
   return done ? Outcome::kDone : Outcome::kNotDone;
 }
 
+// Records an access if that is quickly done: the cells have no records, the context is one of the latest, and nothing is out of the
+// ordinary. Takes no lock; in regions of the thread's own it needs no atomic instruction. `needed`: of one granule, or if
+// kIsLong of several, 8 bits each.
+template <AccessKind kKind, bool kIsLong>
+[[gnu::always_inline]] inline Outcome RecordsAtOnce(const void* p, uint64_t needed, uint64_t place) {
+  Thread* t = local.thread;
+  if (kIsBoxed || t == nullptr) return Outcome::kNotDone;
+  const uint64_t outside = t->ModeWord();
+  if (!Thread::IsOrdinary(outside, kKind)) return Outcome::kNotDone;
+  if (kIgnoresLines && !kIsLong && LeavesLabel<kKind>(t, p, needed, outside)) return Outcome::kDone;
+  const ContextId context = t->RememberedContextOf(place);
+  if (Raw(context) <= Raw(kIgnoredContext)) [[unlikely]]
+    return context == kIgnoredContext ? Outcome::kIgnored : Outcome::kNotDone;
+  return RecordsLabel<kKind, kIsLong>(t, outside, p, needed, context);
+}
+
+// Records what was gathered of a granule.
+template <AccessKind kKind>
+[[gnu::noinline]] void RecordEntry(Thread* t, uint64_t outside, Gathered::Entry& entry) {
+  const Gathered::Entry taken = entry;
+  entry.key = 0;
+  const ContextId context = t->ContextOf(Runtime::Get().contexts(), taken);
+  const auto* granule = reinterpret_cast<const void*>(taken.granule());
+  if (RecordsLabel<kKind, false>(t, outside, granule, taken.bytes, context) == Outcome::kDone) {
+    Detector::Count(t->state, kKind);
+  } else if (Thread* entered = Runtime::Enter(); entered != nullptr) {
+    Runtime::Get().RecordGathered(*entered, taken);
+    Runtime::Leave(entered);
+  }
+}
+
+// Puts an access to a part of a granule among those that wait (gathered.h). "no": it cannot wait.
+template <int kSize, AccessKind kKind>
+[[gnu::always_inline]] inline bool Gathers(const void* p, uint64_t needed, uint64_t place) {
+  Thread* t = local.thread;
+  if (kIsBoxed || kIgnoresLines || t == nullptr) return false;
+  const uint64_t outside = t->ModeWord();
+  if (!Thread::IsOrdinary(outside, kKind) || Policies::act_at_once()) return false;
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  if (!IsWrite(kKind) && t->gathered.HasWritten(addr, needed)) return true;
+  const ContextId context = t->RememberedContextOf(place);
+  if (Raw(context) <= Raw(kIgnoredContext)) return false;
+  const uint64_t key = Gathered::KeyOf(addr, IsWrite(kKind));
+  const uint32_t index = Gathered::IndexOf(addr, IsWrite(kKind));
+  Gathered::Entry& entry = t->gathered.entries[index];
+  const bool goes_on = entry.key == key;
+  if (entry.key != 0 && (!goes_on || (entry.bytes & needed) != 0)) {
+    const bool again = goes_on && (entry.bytes & needed) == needed;
+    RecordEntry<kKind>(t, outside, entry);
+    if (again) return true;
+  }
+  t->SetModeWord(outside | Thread::kInWindow);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  const bool may = !Gate::calls();
+  if (may) {
+    if (entry.key == 0) entry.Begin(key);
+    entry.Add<kSize>(addr & 7, needed, context);
+    t->gathered.used |= 1u << index;
+  }
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  t->SetModeWord(outside);
+  if (may && entry.bytes == kBytesField) RecordEntry<kKind>(t, outside, entry);
+  return may;
+}
+
 [[gnu::noinline]] void CheckMemory(void*) {
   Thread* thread = Runtime::Enter();
   if (thread == nullptr) return;
@@ -198,6 +255,9 @@ template <AccessKind kKind, bool kIsLong>
 template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::noinline]] void Record(void* p) {
   const uint64_t needed = kIsLong ? NeededOf<kSize>(p) : AlignedOf<kSize>(p);
+  if constexpr (!kIsLong && kSize < 8) {
+    if (Gathers<kSize, kKind>(p, needed, REDFLAG_CALLER)) return;
+  }
   const Outcome outcome = RecordsAtOnce<kKind, kIsLong>(p, needed, REDFLAG_CALLER);
   if (outcome == Outcome::kIgnored) return;
   if (outcome == Outcome::kNotDone) REDFLAG_TAIL_CALL kSlow(p);

@@ -80,6 +80,11 @@ void Gate::Unregister(Thread& t) {
   }
 }
 
+bool Gate::IsAlone(const Thread& t) {
+  ScopedLock guard(threads_lock);
+  return first_ == nullptr || (first_ == &t && t.next_registered == nullptr);
+}
+
 bool Gate::AwaitOpen() {
   bool is_open = false;
   do {

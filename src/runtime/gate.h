@@ -36,6 +36,9 @@ class Gate {
   static void Register(Thread& t);
   static void Unregister(Thread& t);
 
+  // Is no other one registered?
+  static bool IsAlone(const Thread& t);
+
   // False: others are still inside, after two seconds.
   static bool Close(Thread& t);
   // Unless it was somebody else who closed it.

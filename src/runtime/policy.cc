@@ -33,6 +33,7 @@ bool FindMemory(uint64_t addr, uint64_t bytes, Policy& found) {
 }  // namespace
 
 constinit bool Policies::are_on_ = false;
+constinit bool Policies::act_at_once_ = false;
 
 void Policies::SetProcess(const Policy& policy, Policy* old) {
   TurnOnFor(policy.on_race);

@@ -41,7 +41,10 @@ class Policies {
   // If it is one for each racy access.
   static void TurnOnFor(uint32_t on_race) {
     if (IsForEach(on_race) && !are_on()) TurnOn();
+    if (on_race > REDFLAG_ON_RACE_REPORT) __atomic_store_n(&act_at_once_, true, __ATOMIC_RELAXED);
   }
+  // Does something happen at a race but a report? Then at that very access.
+  static bool act_at_once() { return __atomic_load_n(&act_at_once_, __ATOMIC_RELAXED); }
 
   static void SetProcess(const Policy& policy, Policy* old);
   static void SetMemory(uint64_t addr, uint64_t bytes, const Policy& policy);
@@ -53,6 +56,7 @@ class Policies {
 
  private:
   static bool are_on_;
+  static bool act_at_once_;
 };
 
 }  // namespace redflag::rt

@@ -147,6 +147,12 @@ bool Runtime::IsActive() {
 int Runtime::FinishProcess(int status) {
   uint32_t expected = kRunning;
   Runtime& runtime = Get();
+  if (__atomic_load_n(&state_, __ATOMIC_ACQUIRE) == kRunning && local.thread != nullptr) {
+    if (Thread* t = Enter(); t != nullptr) {
+      runtime.RecordGatheredByOthers(*t);
+      Leave(t);
+    }
+  }
   if (__atomic_compare_exchange_n(&state_, &expected, kOff, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     FlushExpectedRaces();
     if (Recorder::is_on()) TellModules();

@@ -76,6 +76,8 @@ class Runtime {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (Gate::calls()) [[unlikely]]
       StopAtGate(*thread);
+    if (thread->gathered.used != 0) [[unlikely]]
+      Get().RecordGathered(*thread);
     return thread;
   }
   static void Leave(Thread* thread) { thread->mode.inside = 0; }
@@ -90,6 +92,10 @@ class Runtime {
     ContextId context = kNoContext;
     AccessCell<true>(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
   }
+  // What the thread has gathered (gathered.h): all, or one of it.
+  [[gnu::noinline]] void RecordGathered(Thread& t);
+  [[gnu::noinline]] void RecordGathered(Thread& t, const Gathered::Entry& entry);
+  void RecordGatheredByOthers(Thread& t);
   // The access that was refused last happens after all: what throw_else says, and it is recorded. `why` it could not be refused; null: there
   // is nothing to say.
   void Happens(Thread& t, const char* why);

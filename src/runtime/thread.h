@@ -8,6 +8,7 @@
 #include "clocks/commit_clocks.h"
 #include "runtime/context_tree.h"
 #include "runtime/detector.h"
+#include "runtime/gathered.h"
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
 #include "runtime/marked_code.h"
@@ -128,6 +129,22 @@ class Thread {
     return node != kNoContext ? node : Remember(key, tree.Child(caller, place));
   }
 
+  // What stands for the contexts of all of them.
+  [[gnu::always_inline]] ContextId ContextOf(ContextTree& tree, const Gathered::Entry& entry) {
+    const ContextId first = entry.contexts[__builtin_ctz(entry.firsts)];
+    if ((entry.firsts & (entry.firsts - 1)) == 0) return first;
+    uint64_t key = 0x2545f4914f6cdd1du ^ entry.sizes;
+    bool is_one = true;
+    entry.ForEach([&](uint32_t byte, uint32_t, ContextId context) {
+      key = (key ^ (uint64_t{Raw(context)} << 8 | byte)) * 0x9fb21c651e98df25u;
+      key ^= key >> 29;
+      is_one &= context == first;
+    });
+    if (is_one) return first;
+    const ContextId node = Recall(key);
+    return node != kNoContext ? node : Remember(key, Mix(tree, entry));
+  }
+
   // Of all locks that are held.
   ContextId chain() const { return chain_; }
   void SetChain(ContextId chain) {
@@ -203,6 +220,7 @@ class Thread {
   [[gnu::always_inline]] static bool IsOrdinary(uint64_t mode_word, AccessKind kind) {
     return (IsWrite(kind) ? mode_word & ~(uint64_t{0xffff} << 32) : mode_word << 16) == 0;
   }
+  Gathered gathered;
   TakenLock taken;
   uint64_t annotated_phase = 0;  // of the barrier of the program's own making that it waits at
   int ignore_sync = 0;           // nothing that the thread does orders anything
@@ -260,6 +278,19 @@ class Thread {
       marks = MarkedCode::MarksAt(frame->pc);
     }
     return Has(marks, CodeMark::kIgnored);
+  }
+
+  [[gnu::noinline]] ContextId Mix(ContextTree& tree, const Gathered::Entry& entry) {
+    ContextId node = kNoContext;
+    entry.ForEach([&](uint32_t first, uint32_t size, ContextId context) {
+      const auto bytes = ByteMask(static_cast<uint8_t>(((1u << size) - 1) << first));
+      if (node == kNoContext) {
+        node = context;
+      } else if (node != context) {
+        node = Child(tree, node, ContextTree::Mixed(context, bytes));
+      }
+    });
+    return node;
   }
 
   [[gnu::noinline]] ContextId FindContext(ContextTree& tree, uint64_t place) {

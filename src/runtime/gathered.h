@@ -1,0 +1,86 @@
+// Gathered: accesses to parts of granules that a thread has made and not recorded yet.
+//
+// Who walks through bytes comes to each granule eight times, and each time what was there before is covered a little more. So accesses to less than a
+// granule wait here, in a few places of the thread's own, for others of the same place in the program to the rest of it. They are recorded as one
+//   - when all of the granule is there, or the place is needed for another one
+//   - when the same bytes are accessed again: what comes next is then known by the cell at a glance
+//   - before the thread enters the runtime for whatever reason (Runtime::Enter), thus before its time changes, before it frees anything, before it ends
+//
+// Nothing is lost or invented by the delay. A race is found by whoever comes second to the cell, and the one who has waited compares itself with all that is
+// there, with the knowledge that it had when it made the access, since that has not changed. Where something is to be done at the very access (policy.h) nothing waits.
+//
+// Changed by its own thread, which says that it is inside (Thread::mode) and looks at the gate: when that is closed and nobody inside, whoever closed it may look.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+#include "events/access.h"
+
+namespace redflag::rt {
+
+class Gathered {
+ public:
+  // Those to one granule, all reads or all writes; no byte twice.
+  struct Entry {
+    uint64_t key;  // 0: there are none. The granule, and whether they are writes
+    uint8_t bytes;
+    uint8_t firsts;         // a bit for the first byte of each
+    uint16_t sizes;         // of each that begins at byte i, where 2i is: 0, 1, 2: of 1, 2, 4 bytes
+    ContextId contexts[8];  // at its first byte
+
+    uint64_t granule() const { return key & ~uint64_t{1}; }
+    AccessKind kind() const { return (key & 1) != 0 ? AccessKind::kWrite : AccessKind::kRead; }
+    // Calls visit(first byte, size, context) for each.
+    template <class Visitor>
+    void ForEach(Visitor visit) const {
+      for (uint32_t left = firsts; left != 0; left &= left - 1) {
+        const auto first = static_cast<uint32_t>(__builtin_ctz(left));
+        visit(first, 1u << (sizes >> 2 * first & 3), contexts[first]);
+      }
+    }
+    void Begin(uint64_t new_key) {
+      bytes = firsts = 0;
+      sizes = 0;
+      key = new_key;
+    }
+    template <int kSize>
+    void Add(uint32_t first, uint64_t needed, ContextId context) {
+      static_assert(kSize == 1 || kSize == 2 || kSize == 4);
+      bytes |= static_cast<uint8_t>(needed);
+      firsts |= static_cast<uint8_t>(1u << first);
+      sizes |= static_cast<uint16_t>(kSize / 2 << 2 * first);
+      contexts[first] = context;
+    }
+  };
+
+  // Calls visit(entry) for all, and forgets them.
+  template <class Visitor>
+  void TakeAll(Visitor visit) {
+    for (; used != 0; used &= used - 1) {
+      Entry& entry = entries[__builtin_ctz(used)];
+      if (entry.key == 0) continue;
+      const Entry taken = entry;
+      entry.key = 0;
+      visit(taken);
+    }
+  }
+
+  static constexpr uint32_t kOfEach = 4;  // for reads, for writes
+
+  static uint64_t KeyOf(uint64_t addr, bool is_write) { return (addr & ~uint64_t{7}) | (is_write ? 1 : 0); }
+  static uint32_t IndexOf(uint64_t addr, bool is_write) {
+    return static_cast<uint32_t>(addr >> 3) % kOfEach + (is_write ? kOfEach : 0);
+  }
+
+  // What was written need not be read.
+  bool HasWritten(uint64_t addr, uint64_t needed) const {
+    const Entry& entry = entries[IndexOf(addr, true)];
+    return entry.key == KeyOf(addr, true) && (entry.bytes & needed) == needed;
+  }
+
+  Entry entries[2 * kOfEach] = {};
+  uint32_t used = 0;  // a bit for each; may say so of one that is free
+};
+
+}  // namespace redflag::rt
