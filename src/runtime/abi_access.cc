@@ -8,6 +8,7 @@
 #include "clocks/packed_record.h"
 #include "runtime/abi.h"
 #include "runtime/emit.h"
+#include "runtime/library_rules.h"
 #include "runtime/plain_code.h"
 #include "runtime/runtime.h"
 #include "runtime/transactions.h"
@@ -365,6 +366,7 @@ REDFLAG_ABI void __tsan_init() {
   if (t == nullptr) return;
   if (Runtime::Get().flags().ignore_noninstrumented_modules) PlainCode::NoteInstrumented(REDFLAG_CALLER);
   MarkedCode::Load(Runtime::Get().flags(), REDFLAG_CALLER);
+  LibraryRules::Check(Runtime::Get().flags());
   Runtime::Get().Record(*t);
   Runtime::Leave(t);
 }
