@@ -5,6 +5,7 @@
 #include "runtime/abi.h"
 #include "runtime/environment.h"
 #include "runtime/giving_up.h"
+#include "runtime/rule_pattern.h"
 
 namespace redflag::rt {
 
@@ -22,36 +23,7 @@ bool IsSamePath(const char* a, const char* b) {
 
 bool IsBlankIn(int c) { return c == ' ' || c == '\t' || c == '\r'; }
 
-// Does `text` begin with the part of the pattern that goes up to the next `*`? With a `$`, it has to end there, too.
-bool BeginsWithPart(const char* pattern, const char* text) {
-  for (; *pattern != '\0' && *pattern != '*'; ++pattern, ++text) {
-    if (*pattern == '$' && pattern[1] == '\0') return *text == '\0';
-    if (*pattern != *text) return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-// A part that is tied to the end is tried at each place where it is found; for the others, the first is as good as any.
-bool MatchesRule(const char* pattern, const char* text) {
-  bool is_tied = *pattern == '^';
-  if (is_tied) ++pattern;
-  while (*pattern != '\0') {
-    if (*pattern == '*') {
-      is_tied = false;
-      ++pattern;
-      continue;
-    }
-    while (!BeginsWithPart(pattern, text)) {
-      if (is_tied || *text == '\0') return false;
-      ++text;
-    }
-    for (; *pattern != '\0' && *pattern != '*' && *pattern != '$'; ++pattern) ++text;
-    if (*pattern == '$') return true;
-  }
-  return true;
-}
 
 // Lines "type:pattern", with blanks around either; `next` has one character at a time, and -1 at the end.
 template <class Next>

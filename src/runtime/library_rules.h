@@ -11,9 +11,6 @@
 
 namespace redflag::rt {
 
-// As in a file of suppressions: what the pattern says is somewhere in the text. `*`: anything; ^ and $: the beginning and the end.
-bool MatchesRule(const char* pattern, const char* text);
-
 class LibraryRules {
  public:
   // Are there any that have to be kept to? Known once Check was called.
