@@ -32,6 +32,7 @@ namespace redflag::rt {
   FLAG(bool, die_after_fork, false, "end the child of a process that has several threads when it creates one; in the form of ThreadSanitizer: true") \
   FLAG(bool, strict_called_from_lib, false, "end the program if a rule called_from_lib is about two libraries, or about one that is unloaded; in the form of ThreadSanitizer: true") \
   FLAG(bool, report_atomic_races, true, "report races between an atomic access and one that is not")                       \
+  FLAG(bool, print_full_thread_history, false, "reports say where the threads that created the threads in question were created, and so on") \
   FLAG(bool, print_stats, false, "print counters at the end")                                                           \
   FLAG(int, memory_limit_mb, 0, "forget old accesses when the process uses more memory than this; 0: no limit")          \
   FLAG(int, slot_times, 0, "for tests: how many releases a thread has before it needs another slot; 0: a million")        \
