@@ -38,6 +38,7 @@ struct Options {
   int trace = -1;
   std::string record;
   bool no_color = false;
+  bool thread_history = false;
 };
 
 constexpr std::chrono::milliseconds kIdle{500};  // how soon we notice that the program has let go of its standard error
@@ -152,7 +153,8 @@ int RunCollect(Options options) {
                         .claim = detector == nullptr ? Claim::kUnordered : detector->claim,
                         .pid = static_cast<uint32_t>(options.pid),
                         .json = {},
-                        .form = TextFormOf(options.text).value_or(TextForm::kShort)};
+                        .form = TextFormOf(options.text).value_or(TextForm::kShort),
+                        .names_ancestors = options.thread_history};
   if (!options.json.empty()) {
     to.json = [&](const std::string& line) {
       if (!AppendToFile(options.json, line)) {
@@ -201,6 +203,7 @@ Run AddCollect(CLI::App& app) {
   command->add_option("--detector", options->detector, "Name of the detector, for the reports")->type_name("NAME");
   command->add_option("--trace-fd", options->trace, "Descriptor of the events to record")->type_name("N");
   command->add_option("--record", options->record, "Where to record them")->type_name("FILE");
+  command->add_flag("--thread-history", options->thread_history, "Where the ancestors of threads were created, too");
   command->add_flag("--no-color", options->no_color, "No colours, not even on a terminal; NO_COLOR is respected");
   command->footer(kFooter);
   return [options] { return RunCollect(*options); };

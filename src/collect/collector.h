@@ -34,11 +34,13 @@ class Collector {
     uint32_t pid = 0;                              // until the program says more of itself
     std::function<void(const std::string&)> json;  // takes each line of JSON; may be empty
     TextForm form = TextForm::kShort;              // of the text
+    bool names_ancestors = false;                  // of threads
   };
 
   Collector(Options options, TextOutput& output)
       : options_(std::move(options)), output_(output), builder_(options_.detector, options_.claim), triage_(builder_) {
     builder_.OnProcess({.pid = options_.pid, .start_time = 0, .command = "?"});
+    if (options_.names_ancestors) builder_.NameAncestors();
   }
 
   // One message. A report has been written when this returns, or is held back for what may become known of its variable: until the

@@ -19,6 +19,8 @@ namespace {
 // Files are smaller than that: data that is farther from where a module begins is not its own.
 constexpr uint64_t kMaxModule = uint64_t{1} << 32;
 
+constexpr uint32_t kFirstThread = 0;
+
 std::optional<RacyBlock::Place> PlaceOf(wire::Place place) {
   switch (place) {
     case wire::Place::kHeap:
@@ -372,6 +374,16 @@ ThreadInfo ReportBuilder::InfoOf(uint32_t thread) {
   return info;
 }
 
+void ReportBuilder::AddAncestors(std::vector<uint32_t>& threads) const {
+  for (size_t i = 0; i < threads.size(); ++i) {
+    const auto found = threads_.find(threads[i]);
+    if (found == threads_.end()) continue;
+    const uint32_t creator = found->second.creator;
+    const bool is_new = std::find(threads.begin(), threads.end(), creator) == threads.end();
+    if (creator != wire::kNoThread && creator != kFirstThread && is_new) threads.push_back(creator);
+  }
+}
+
 // Of the first earlier access: the others have their own stories, and one is enough.
 void ReportBuilder::AddEvidence(const RaceMessage& race, RaceReport& report) {
   if (race.accesses.size() < 2) return;
@@ -498,6 +510,7 @@ RaceReport ReportBuilder::Build(const RaceMessage& race) {
   if (race.accesses_found > race.accesses.size()) report.earlier_omitted = race.accesses_found - race.accesses.size();
   FillPlace(race, report);
   if (race.block) mention(race.block->thread);
+  if (names_ancestors_) AddAncestors(threads);
   for (const uint32_t thread : threads) report.threads.push_back(InfoOf(thread));
   if (race.observed && race.observed->unknown_writer) report.access.thread = kUnknownWriter;
   report.why = ExplainRace(report);
@@ -580,6 +593,11 @@ MisuseReport ReportBuilder::Build(const MisuseMessage& misuse) {
     name(waiter.thread);
   }
   name(misuse.thread);
+  if (names_ancestors_) {
+    std::vector<uint32_t> threads(named.begin(), named.end());
+    AddAncestors(threads);
+    for (const uint32_t thread : threads) name(thread);
+  }
   report.command = process_.command;
   report.pid = process_.pid;
   return report;

@@ -32,6 +32,9 @@ class ReportBuilder {
   // Of the race that comes next.
   void OnTolerated(ToleratedMessage tolerated) { tolerated_ = std::move(tolerated); }
 
+  // From now on reports have the ancestors of threads, too.
+  void NameAncestors() { names_ancestors_ = true; }
+
   RaceReport Build(const RaceMessage& race);
   MisuseReport Build(const MisuseMessage& misuse);
 
@@ -72,9 +75,12 @@ class ReportBuilder {
   void NameMember(const RaceMessage& race, RaceReport& report);
   void NameThreadLocal(const RaceMessage& race, RaceReport& report);
   ThreadInfo InfoOf(uint32_t thread);
+  // Behind these, those that created them, and so on, but for the first one, which nobody created.
+  void AddAncestors(std::vector<uint32_t>& threads) const;
 
   std::string detector_;
   Claim claim_;
+  bool names_ancestors_ = false;
   ProcessMessage process_;
   std::map<uint32_t, ThreadMessage> threads_;
   std::map<uint32_t, TagMessage> tags_;

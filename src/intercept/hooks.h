@@ -43,6 +43,9 @@ void Unmapping(Pc pc, void* pages, size_t bytes);
 // Libraries may be unloaded now: stacks that lead into them must keep their names. Then each one that is gone, its whole image.
 void Unloading();
 void Unloaded(void* image, size_t bytes);
+// Does it matter which libraries are loaded? Then whatever changes that is told, afterwards.
+bool WatchesLibraries();
+void LibrariesChanged();
 
 // ---- Locks, by address ----
 enum class LockFlaw : uint8_t { kUnlockNotHeld, kDestroyHeld, kInvalidAccess };

@@ -3,7 +3,8 @@
 // What dlclose unmapped has no past for whoever gets the addresses next. libc unmaps by itself, so which libraries are gone is seen by
 // comparing lists. Destructors run inside: the place that called dlclose is on their stacks.
 //
-// dlopen is not interposed: it searches by the run path of the file that calls it, and that would be ours.
+// dlopen searches by the run path of the file that calls it, and that must not be ours: the real one is jumped to. Only if somebody wants to know what
+// comes (hooks::WatchesLibraries), and a path leaves nothing to search, it is called.
 #include <dlfcn.h>
 #include <link.h>
 
@@ -62,7 +63,40 @@ class Images {
   Image images_[kMost];
 };
 
+// Does it mean the same file whoever opens it?
+bool IsPath(const char* name) {
+  bool has_slash = false;
+  for (; name != nullptr && *name != '\0'; ++name) {
+    if (*name == '$') return false;
+    has_slash |= *name == '/';
+  }
+  return has_slash;
+}
+
 }  // namespace
+
+// g++ makes a jump of a call at the end of a function when it optimizes, and this library is never built without; clang can be told.
+#if defined(__clang__)
+#define REDFLAG_JUMP [[clang::musttail]] return
+#else
+#define REDFLAG_JUMP return
+#endif
+
+REDFLAG_REAL(void*, dlopen, const char* name, int mode)
+
+[[gnu::noinline]] static void* OpenAndTell(const char* name, int mode) {
+  void* library = real::dlopen(name, mode);
+  if (library != nullptr && hooks::Active()) hooks::LibrariesChanged();
+  return library;
+}
+
+REDFLAG_EXPORT(void*, dlopen, const char* name, int mode) {
+  if (IsPath(name) && hooks::WatchesLibraries()) return OpenAndTell(name, mode);
+  const auto real_one = reinterpret_cast<void* (*)(const char*, int)>(real::dlopen.address());
+  REDFLAG_JUMP real_one(name, mode);
+}
+
+#undef REDFLAG_JUMP
 
 REDFLAG_INTERCEPT(int, dlclose, void* library) {
   REDFLAG_LEFT_BY_EXCEPTIONS;
@@ -81,6 +115,7 @@ REDFLAG_INTERCEPT(int, dlclose, void* library) {
   for (const Image& image : before) {
     if (!after.Has(image)) hooks::Unloaded(reinterpret_cast<void*>(image.begin), image.end - image.begin);
   }
+  if (hooks::WatchesLibraries()) hooks::LibrariesChanged();
   return result;
 }
 

@@ -50,13 +50,21 @@ REDFLAG_INTERCEPT(void, call_once, once_flag* flag, void (*routine)()) {
   hooks::Acquire(REDFLAG_CALLER, flag);
 }
 
+// A program may want to know when it is about to wait there: ThreadSanitizer tells by these names of a namespace that is its own.
+extern "C" {
+[[gnu::weak]] void OnWaitBegins() asm("_ZN6__tsan32OnPotentiallyBlockingRegionBeginEv");
+[[gnu::weak]] void OnWaitEnds() asm("_ZN6__tsan30OnPotentiallyBlockingRegionEndEv");
+}
+
 // ---- Static local variables, by the C++ ABI. The fast path, a look at the guard's first byte, is in the program ----
 
 // 1: the caller initializes, perhaps after another thread's attempt failed; 0: somebody has done it.
 REDFLAG_INTERCEPT(int, __cxa_guard_acquire, uint64_t* guard) {
   if (!hooks::Active()) return real::__cxa_guard_acquire(guard);
+  if (OnWaitBegins != nullptr) OnWaitBegins();
   const int mine = real::__cxa_guard_acquire(guard);
   hooks::Acquire(REDFLAG_CALLER, guard);
+  if (OnWaitEnds != nullptr) OnWaitEnds();
   return mine;
 }
 

@@ -22,6 +22,7 @@
 namespace redflag {
 
 REDFLAG_REAL(void, exit, int status)
+REDFLAG_REAL(int, on_exit, void (*function)(int, void*), void* argument)
 
 namespace {
 
@@ -61,7 +62,7 @@ void AtExit(int status, void* /*unused*/) {
 [[gnu::constructor(101)]] void Register() {
   process = arch::Syscall(SYS_getpid);
   REDFLAG_CHECK(pthread_atfork(Prepare, InParent, InChild) == 0);
-  REDFLAG_CHECK(on_exit(AtExit, nullptr) == 0);
+  REDFLAG_CHECK(real::on_exit(AtExit, nullptr) == 0);
 }
 
 }  // namespace

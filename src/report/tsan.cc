@@ -38,6 +38,14 @@ bool IsStoodInFor(std::string_view called) {
                              called == "__tsan_check_no_mutexes_held");
 }
 
+// It looks at a lock, or counts itself in: an atomic access of the lock's first byte.
+bool UsesLock(const AccessSite& site) {
+  if (IsWrite(site.kind) || site.stack.empty()) return false;
+  const std::string_view called = site.stack.front().called;
+  return called.starts_with("pthread_mutex_") || called.starts_with("pthread_rwlock_") ||
+         called.starts_with("pthread_spin_");
+}
+
 std::string Pointer(Addr address) { return fmt::format("{:#014x}", Raw(address)); }
 
 class TsanRenderer {
@@ -183,7 +191,7 @@ class TsanRenderer {
 
   void Site(const AccessSite& site, std::string_view when) {
     std::string what = IsWrite(site.kind) ? "write" : "read";
-    if (IsAtomic(site.kind)) what.insert(0, "atomic ");
+    if (IsAtomic(site.kind) || UsesLock(site)) what.insert(0, "atomic ");
     if (when.empty()) what[0] = static_cast<char>(what[0] - 'a' + 'A');
     std::string mutexes;
     for (const HeldLockInfo& lock : site.locks) {
@@ -231,7 +239,10 @@ class TsanRenderer {
       return;
     }
     Line("  Thread {}{}{} created by {} at:", thread.name, title, state, ThreadOf(thread.creator));
-    Stack(thread.created_at);
+    // A function that ends in that call may have left it to its caller's frame.
+    std::vector<Frame> stack = thread.created_at;
+    if (stack.front().called.empty() && !stack.front().module.empty()) stack.front().called = "pthread_create";
+    Stack(std::move(stack));
   }
 
   void Summary() {

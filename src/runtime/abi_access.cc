@@ -9,6 +9,7 @@
 #include "runtime/abi.h"
 #include "runtime/emit.h"
 #include "runtime/gate.h"
+#include "runtime/library_rules.h"
 #include "runtime/plain_code.h"
 #include "runtime/runtime.h"
 #include "runtime/transactions.h"
@@ -425,6 +426,7 @@ REDFLAG_ABI void __tsan_init() {
   if (t == nullptr) return;
   if (Runtime::Get().flags().ignore_noninstrumented_modules) PlainCode::NoteInstrumented(REDFLAG_CALLER);
   MarkedCode::Load(Runtime::Get().flags(), REDFLAG_CALLER);
+  LibraryRules::Check(Runtime::Get().flags());
   Runtime::Get().Record(*t);
   Runtime::Leave(t);
 }

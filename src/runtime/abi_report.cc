@@ -2,11 +2,14 @@
 // frameworks call (declared in sanitizer/tsan_interface.h; those about addresses are known from TSan's debugging interface).
 //
 // A report is the one of the calling thread, and only while __tsan_on_report runs.
+#include <sys/auxv.h>
+
 #include <cstdint>
 
 #include "events/wire.h"
 #include "runtime/abi.h"
 #include "runtime/emit.h"
+#include "runtime/environment.h"
 #include "runtime/external_tags.h"
 #include "runtime/report_view.h"
 #include "runtime/runtime.h"
@@ -58,12 +61,31 @@ const ReportView* ViewOf(const void* report) {
   return report != nullptr && report == current ? static_cast<const ReportView*>(report) : nullptr;
 }
 
-// Innermost first; a null behind the last if there is room.
+// libc, which calls main and what threads start with. Looked for when it is asked for first.
+bool IsOfLibc(uint64_t place) {
+  static constinit uint64_t begin = 0, end = 0;
+  if (__atomic_load_n(&end, __ATOMIC_ACQUIRE) == 0) {
+    ForEachMappedFile(
+        [](const MappedFile& file, void*) {
+          const auto known = reinterpret_cast<uint64_t>(&getauxval);
+          if (known < file.begin || known >= file.end) return true;
+          __atomic_store_n(&begin, file.begin, __ATOMIC_RELAXED);
+          __atomic_store_n(&end, file.end, __ATOMIC_RELEASE);
+          return false;
+        },
+        nullptr);
+  }
+  return place >= begin && place < end;
+}
+
+// Innermost first, up to main or what the thread starts with; a null behind the last if there is room.
 uint64_t FillStack(Runtime& runtime, ContextId context, void** trace, uint64_t room) {
   const ContextTree& tree = runtime.contexts();
   uint64_t count = 0;
   for (ContextId at = tree.PartsOf(context).calls; at != kNoContext && count < room; at = tree.CallerOf(at)) {
-    trace[count++] = reinterpret_cast<void*>(tree.PlaceOf(at) & kPlaceMask);
+    const uint64_t place = tree.PlaceOf(at) & kPlaceMask;
+    if (count != 0 && tree.CallerOf(at) == kNoContext && IsOfLibc(place)) break;
+    trace[count++] = reinterpret_cast<void*>(place);
   }
   if (count < room) trace[count] = nullptr;
   return count;

@@ -226,11 +226,16 @@ bool GetEnvironment(const char* name, char* value, size_t capacity) {
   return false;
 }
 
+bool HasTsanForm() {
+  char text[8];
+  return GetEnvironment("REDFLAG_TEXT", text, sizeof text) && IsSame(text, "tsan");
+}
+
 Flags FlagsFromEnvironment() {
   Flags flags;
   static char text[4096];
   // As ThreadSanitizer does it: what the program prints after a race comes after the report.
-  if (GetEnvironment("REDFLAG_TEXT", text, sizeof text) && IsSame(text, "tsan")) {
+  if (HasTsanForm()) {
     flags.sync_reports = true;
     flags.watch_ms = 0;
     flags.report_thread_leaks = true;
@@ -238,6 +243,9 @@ Flags FlagsFromEnvironment() {
     flags.second_deadlock_stack = false;
     flags.report_barrier_in_use = true;
     flags.ignore_noninstrumented_modules = false;
+    flags.longest_deadlock = 20;
+    flags.die_after_fork = true;
+    flags.strict_called_from_lib = true;
   }
   // What the program wants unless the user says otherwise. It may name options of other tools, so nobody complains.
   if (__tsan_default_options != nullptr) {

@@ -58,6 +58,9 @@ bool IsPrivileged();
 // The value of a variable of the environment the process was started with, in `value`; false if there is none or it is too long.
 bool GetEnvironment(const char* name, char* value, size_t capacity);
 
+// Are reports to have the words of ThreadSanitizer?
+bool HasTsanForm();
+
 Flags FlagsFromEnvironment();
 
 // Writes "==PID== first second" to standard error, as one write.

@@ -22,13 +22,17 @@ namespace redflag::rt {
   FLAG(bool, report_destroy_locked, true, "among these, locks that are destroyed while they are held")                   \
   FLAG(bool, detect_deadlocks, true, "report locks that threads take in orders in which they may wait for one another for ever")   \
   FLAG(bool, deadlocks_by_order, false, "also if one thread alone took them, or all for reading; in the form of ThreadSanitizer: true") \
+  FLAG(int, longest_deadlock, 0, "only if it has no more locks than this, 0: any number; in the form of ThreadSanitizer: 20") \
   FLAG(bool, second_deadlock_stack, true, "say of each also where the lock that was held had been taken; in the form of ThreadSanitizer: false") \
   FLAG(bool, report_thread_leaks, false, "report threads that ended, were not joined nor detached; in the form of ThreadSanitizer: true") \
   FLAG(bool, report_signal_unsafe, true, "report signal handlers that change errno, or allocate or free memory")                                     \
   FLAG(bool, report_use_after_free, true, "report that memory is used after it was freed, also if that is ordered after the free") \
   FLAG(bool, report_barrier_in_use, false, "report that a barrier is destroyed before all who waited there are known to have left, for which libc waits; in the form of ThreadSanitizer: true") \
   FLAG(bool, ignore_noninstrumented_modules, true, "what code that was not compiled for race detection has libc do is no access; in the form of ThreadSanitizer: false") \
+  FLAG(bool, die_after_fork, false, "end the child of a process that has several threads when it creates one; in the form of ThreadSanitizer: true") \
+  FLAG(bool, strict_called_from_lib, false, "end the program if a rule called_from_lib is about two libraries, or about one that is unloaded; in the form of ThreadSanitizer: true") \
   FLAG(bool, report_atomic_races, true, "report races between an atomic access and one that is not")                       \
+  FLAG(bool, print_full_thread_history, false, "reports say where the threads that created the threads in question were created, and so on") \
   FLAG(bool, print_stats, false, "print counters at the end")                                                           \
   FLAG(int, memory_limit_mb, 0, "forget old accesses when the process uses more memory than this; 0: no limit")          \
   FLAG(int, slot_times, 0, "for tests: how many releases a thread has before it needs another slot; 0: a million")        \

@@ -15,6 +15,7 @@
 #include "runtime/environment.h"
 #include "runtime/message.h"
 #include "runtime/recorder.h"
+#include "runtime/runtime.h"
 
 namespace redflag::rt {
 
@@ -117,7 +118,7 @@ bool StartHelper(int64_t ring_fd, RingHeader& ring, bool is_forked) {
   static char record[512] = "";
   const int64_t share_fd = GetEnvironment("REDFLAG_RECORD", record, sizeof record) ? Recorder::OpenShare() : -1;
   if (share_fd >= 0) share.Add(static_cast<uint64_t>(share_fd));
-  const char* arguments[20] = {command, "collect",  "--ring-fd",  fd.text(),
+  const char* arguments[24] = {command, "collect",  "--ring-fd",  fd.text(),
                                "--pid", pid.text(), "--detector", Detector::kName};
   int count = 8;
   if (to_file) {
@@ -132,6 +133,7 @@ bool StartHelper(int64_t ring_fd, RingHeader& ring, bool is_forked) {
     arguments[count++] = "--text";
     arguments[count++] = text;
   }
+  if (Runtime::Get().flags().print_full_thread_history) arguments[count++] = "--thread-history";
   if (share_fd >= 0) {
     arguments[count++] = "--trace-fd";
     arguments[count++] = share.text();

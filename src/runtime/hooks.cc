@@ -2,13 +2,17 @@
 #include "intercept/hooks.h"
 
 #include <sys/auxv.h>
+#include <sys/syscall.h>
 
+#include "base/arch.h"
 #include "intercept/heap.h"
 #include "runtime/children.h"
 #include "runtime/code_of_file.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
 #include "runtime/gate.h"
+#include "runtime/giving_up.h"
+#include "runtime/library_rules.h"
 #include "runtime/plain_code.h"
 #include "runtime/runtime.h"
 
@@ -156,6 +160,10 @@ void Unloaded(void* image, size_t bytes) {
   Runtime::Get().Unmapped(*t, AddressOf(image), bytes);
   rt::PlainCode::NoteGone(AddressOf(image), bytes);
   rt::TellModulesGone(AddressOf(image), bytes);
+}
+bool WatchesLibraries() { return rt::LibraryRules::are_strict(); }
+void LibrariesChanged() {
+  if (Entered t; t) rt::LibraryRules::Check(Runtime::Get().flags());
 }
 
 // ---- Locks ----
@@ -317,9 +325,17 @@ void Made(Pc pc, const void* descriptor) {
 
 // ---- Threads ----
 
+namespace {
+constinit bool others_were_lost = false;  // threads that the process had before it was forked
+}
+
 Child* ThreadCreating(Pc pc, bool detached) {
   Entered t;
   if (!t) return nullptr;
+  if (others_were_lost && Runtime::Get().flags().die_after_fork) {
+    rt::GiveUp(
+        "starting new threads after multi-threaded fork is not supported. Dying (set die_after_fork=0 to override)");
+  }
   auto* child = ::new (Runtime::Get().arena().Allocate(sizeof(Child)))
       Child{.thread = Runtime::Get().NewThread(&*t, pc, detached)};
   child->detached = detached;
@@ -436,13 +452,15 @@ void ThreadNamed(uintptr_t handle, const char* name) {
 
 namespace {
 constinit uint32_t forking_os_id = 0;
-}
+constinit bool forked_by_first = false;
+}  // namespace
 
 void BeforeFork(Pc) {
   Entered t;
   if (!t) return;
   rt::Gate::Close(*t);
   forking_os_id = Runtime::Get().InfoOf((*t).state.tid).os_id;
+  forked_by_first = forking_os_id == static_cast<uint32_t>(arch::Syscall(SYS_getpid));
 }
 
 void AfterForkInParent() {
@@ -457,8 +475,10 @@ void AfterForkInChild() {
     const bool records = rt::Recorder::is_on();
     rt::Recorder::Forget();
     rt::Recorder::Close(*t);
+    others_were_lost |= !forked_by_first;
     children.Clear([&](Child* child) {
       if (child->thread != &*t) {
+        others_were_lost |= !child->ended;
         if (!child->ended) runtime.EndOf(child->thread);
         runtime.Join(*t, child->thread);
       }

@@ -8,6 +8,7 @@
 #include "base/arch.h"
 #include "base/hash_map.h"
 #include "runtime/emit.h"
+#include "runtime/environment.h"
 #include "runtime/report_view.h"
 #include "runtime/runtime.h"
 
@@ -87,6 +88,9 @@ void Runtime::Misused(Thread& t, uint64_t lock, wire::Flaw flaw, uint64_t place)
 // Told once for the same locks, and for the same places.
 void Runtime::MayDeadlock(Thread& t, const LockOrder::Cycle& cycle) {
   if (!flags_.report_bugs || !is_watching()) return;
+  if (flags_.longest_deadlock > 0 && cycle.size() > static_cast<uint64_t>(flags_.longest_deadlock)) {
+    return Complain("WARNING: too long mutex cycle found");
+  }
   const OrderedLock& wanted = cycle[cycle.size() - 1].wanted;
   Tell({.lock = wanted.address,
         .thread = t.state.tid,

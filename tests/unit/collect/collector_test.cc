@@ -409,6 +409,34 @@ TEST_F(CollectorTest, ThreadsThatNobodyIntroducedAreShownByNumber) {
   ExpectLine("  thread T9 was created by a thread that is not known");
 }
 
+TEST_F(CollectorTest, AncestorsOfThreadsAreShownToWhoWantsThem) {
+  const auto tell = [&](Collector& to) {
+    ThreadMessage thread;
+    thread.id = 1;
+    thread.creator = 0;
+    to.Consume(EncodeMessage(thread));
+    thread.id = 2;
+    thread.creator = 1;
+    to.Consume(EncodeMessage(thread));
+    RaceMessage race = Race();
+    race.accesses[0].thread = 2;
+    to.Consume(EncodeMessage(race));
+  };
+  Collector::Options options;
+  options.form = TextForm::kFull;
+  TextBuffer without;
+  Collector brief(options, without);
+  tell(brief);
+  EXPECT_NE(without.text.find("thread T2"), std::string::npos) << without.text;
+  EXPECT_EQ(without.text.find("thread T1 "), std::string::npos) << without.text;
+  options.names_ancestors = true;
+  TextBuffer with;
+  Collector whole(options, with);
+  tell(whole);
+  EXPECT_NE(with.text.find("thread T2"), std::string::npos) << with.text;
+  EXPECT_NE(with.text.find("thread T1 "), std::string::npos) << with.text;
+}
+
 TEST_F(CollectorTest, NotesAndDamagedMessagesAreTold) {
   Send(NoteMessage{.severity = 1, .text = "few threads"});
   ExpectLine("redflag: warning: few threads");

@@ -34,6 +34,7 @@ constinit int recordings = 0;
 constinit bool active = true;
 constinit bool ended = false;
 constinit int exit_status = -1;
+constinit bool watches_libraries = false;
 constinit Record records[kRecords] = {};
 constinit size_t count = 0;
 constinit Held held[kHeld] = {};
@@ -121,6 +122,7 @@ size_t Count() { return count; }
 const Record& At(size_t index) { return records[index]; }
 void SetActive(bool now) { active = now; }
 void ExitWith(int status) { exit_status = status; }
+void SetWatchesLibraries(bool watches) { watches_libraries = watches; }
 
 }  // namespace fake
 
@@ -262,6 +264,8 @@ void LeaveCallsTo(uint64_t depth) {
 }
 
 void Unloading() { Append("Unloading", 0, nullptr); }
+bool WatchesLibraries() { return fake::watches_libraries; }
+void LibrariesChanged() { Append("LibrariesChanged", 0, nullptr); }
 void Unloaded(void* image, size_t bytes) { Append("Unloaded", 0, image, int64_t(bytes)); }
 
 }  // namespace hooks

@@ -27,6 +27,8 @@ REDFLAG_FAKE_API const Record& At(size_t index);
 
 // What hooks::Active answers; true from the beginning.
 REDFLAG_FAKE_API void SetActive(bool active);
+// What hooks::WatchesLibraries answers; false from the beginning.
+REDFLAG_FAKE_API void SetWatchesLibraries(bool watches);
 // What hooks::Exiting answers; if never called, the status that it is given.
 REDFLAG_FAKE_API void ExitWith(int status);
 

@@ -64,6 +64,29 @@ TEST(TsanTest, SaysWhereTheBytesAre) {
   EXPECT_NE(RenderTsan(report).find("  Location is TLS of main thread.\n\n"), std::string::npos);
 }
 
+TEST(TsanTest, WhoUsesALockReadsItAtomically) {
+  RaceReport report = FullReport();
+  report.access.kind = AccessKind::kRead;
+  report.access.stack.front().called = "pthread_mutex_lock";
+  EXPECT_NE(RenderTsan(report).find("  Atomic read of size 8 at 0x7f0000001000 by thread T1"), std::string::npos);
+  report.access.kind = AccessKind::kWrite;
+  report.access.stack.front().called = "pthread_mutex_init";
+  EXPECT_NE(RenderTsan(report).find("  Write of size 8 at 0x7f0000001000 by thread T1"), std::string::npos);
+  report.access.kind = AccessKind::kRead;
+  report.access.stack.front().called = "memcpy";
+  EXPECT_NE(RenderTsan(report).find("  Read of size 8 at 0x7f0000001000 by thread T1"), std::string::npos);
+}
+
+TEST(TsanTest, ThreadsAreCreatedByPthreadCreateWhateverTheFrameCalled) {
+  RaceReport report = FullReport();
+  report.threads.front().created_at.front().module = "/bin/app";
+  EXPECT_NE(RenderTsan(report).find("created by main thread at:\n"
+                                    "    #0 pthread_create <null> (app+0x0)\n"
+                                    "    #1 main /src/app/main file.cc:30:2 (app+0x0)\n"),
+            std::string::npos)
+      << RenderTsan(report);
+}
+
 TEST(TsanTest, CodeWithoutSourceHasItsModule) {
   RaceReport report = FullReport();
   report.access.stack = {Frame{.function = "", .file = "", .module = "/opt/lib/x.so", .offset = 0x10}};
