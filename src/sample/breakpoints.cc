@@ -126,7 +126,7 @@ bool Breakpoints::Write(uint32_t index, bool breakpoint) {
   const void* expected = breakpoint ? static_cast<const void*>(site.original) : kBreakpoint;
   if (pread(memory_, now, sizeof now, at) != sizeof now || std::memcmp(now, expected, sizeof now) != 0) return false;
   if (breakpoint) {
-    ArmedAt()[index] = Milliseconds();
+    ArmedAt()[index] = sampling::ArmedWord(Milliseconds(), false);
     Atomic(States()[index]).store(1, std::memory_order_release);
   }
   const void* bytes = breakpoint ? kBreakpoint : static_cast<const void*>(site.original);
@@ -153,7 +153,7 @@ void Breakpoints::ArmAll() {
     const bool readable = pread(memory_, code.data(), bytes, static_cast<off_t>(begin)) == static_cast<ssize_t>(bytes);
     for (size_t k = i; readable && k <= last; ++k) {
       std::memcpy(code.data() + (Sites()[all[k]].address - begin), kBreakpoint, sizeof kBreakpoint);
-      ArmedAt()[all[k]] = Milliseconds();
+      ArmedAt()[all[k]] = sampling::ArmedWord(Milliseconds(), true);
       Atomic(States()[all[k]]).store(1, std::memory_order_release);
       is_idle_[all[k]] = false;
     }
