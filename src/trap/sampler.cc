@@ -87,10 +87,11 @@ bool Sampler::OnTrap(const siginfo_t* info, ucontext_t& context) {
   return true;
 }
 
-// Two threads that are both stopped, each by a breakpoint, before accesses to the same bytes: the one that came first has the sample.
+// Two threads that are both stopped, each by a breakpoint, before accesses to the same bytes: the one that came first has the sample. A thread may
+// come to its own, in the handler of a signal.
 bool Sampler::Collide(const SampleSite& site, uint64_t address, const ucontext_t& context) {
   for (Sample& sample : samples_) {
-    if (Load(sample.taken) != 2 || Load(sample.hit) != Sample::kOpen) continue;
+    if (Load(sample.taken) != 2 || Load(sample.hit) != Sample::kOpen || sample.owner == ThreadId()) continue;
     if (address + site.access.size <= sample.address || address >= sample.address + sample.size) continue;
     if (!site.access.writes() && sample.writes == 0) continue;
     if (!Claim(sample, context, true)) continue;
