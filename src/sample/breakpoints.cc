@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "events/sample_machine.h"
 #include "events/sample_rules.h"
@@ -172,7 +173,31 @@ bool Breakpoints::Pick(std::vector<uint32_t>& from, uint32_t& picked) {
   return true;
 }
 
+void Breakpoints::Hasten(uint32_t site) {
+  if (site < count_) hastened_[site] = kHastened;
+}
+
+// -> how many of the count are left.
+uint64_t Breakpoints::RearmHastened(uint64_t count) {
+  for (auto next = hastened_.begin(); next != hastened_.end() && count != 0;) {
+    auto& [site, left] = *next;
+    std::vector<uint32_t>& from = is_focus_[site] ? idle_focus_ : idle_;
+    const auto at = is_idle_[site] ? std::find(from.begin(), from.end(), site) : from.end();
+    if (at != from.end()) {
+      *at = from.back();
+      from.pop_back();
+      is_idle_[site] = false;
+      if (!is_banned_[site]) Write(site, true);
+      --left;
+      --count;
+    }
+    next = left == 0 ? hastened_.erase(next) : std::next(next);
+  }
+  return count;
+}
+
 void Breakpoints::Rearm(uint64_t count) {
+  count = RearmHastened(count);
   for (uint64_t i = 0; i < count; ++i) {
     uint32_t index = 0;
     const bool prefer_focus = !idle_focus_.empty() && (random_() & 1) != 0;

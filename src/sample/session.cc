@@ -223,6 +223,7 @@ void Session::Report(SampleRecord& record) {
   const RawObserved& observed = *conflict.race.observed;
   if (conflict.both_increment && observed.size <= sizeof observed.before) {
     counters_.Add(conflict.race.address, observed.before, observed.after);
+    if (!counters_.IsEnough(conflict.race.address)) breakpoints_.Hasten(record.site);
     waiting_.push_back({.race = std::move(conflict.race), .due = Clock::now() + kCounterPatience});
     TellCounters(Clock::now(), options_.on_race != "report");
   } else {

@@ -20,7 +20,7 @@ static Long options;        // KIND(options): safe flag update
 static Long progress;       // KIND(progress): special variable
 static Long generation;     // KIND(generation): atomic on one side
 static Long is_ready;       // KIND(is_ready): double-checked locking
-static Long same;           // KIND(same): write same value
+Long same;                  // KIND(same): write same value
 static volatile long spun;  // KIND(spun): volatile
 static Long balance;        // KIND(balance): harmful
 static Long both_flags;     // KIND(both_flags): harmful
