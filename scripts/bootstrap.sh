@@ -37,7 +37,12 @@ libgmock-dev              tests
 libbenchmark-dev          bench/
 dpkg-dev                  bench/harness: unpacking Debian source packages
 tcl                       bench/harness: generating sqlite's amalgamation
-zstd                      bench/harness: checking what a zstd under test wrote
+zstd                      bench/harness: checking what a zstd under test wrote; tests/sample: a program as Debian ships it
+pigz                      tests/sample: the same
+pbzip2                    tests/sample: the same
+xz-utils                  tests/sample: the same
+memcached                 tests/sample: the same
+redis-server              tests/sample: the same
 gdb                       tests/: the runtime under a debugger
 libjemalloc2              tests/hostile: programs with another allocator
 libtcmalloc-minimal4      the same
@@ -116,8 +121,9 @@ export DEBIAN_FRONTEND=noninteractive
 "${as_root[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 
 # The tests start daemons of their own. Those that these packages bring, and may have started, are not for them.
-for service in slurmctld slurmd munge; do
-  [[ " ${missing[*]} " == *" munge "* ]] || break  # they were here before, and somebody may want them
+for pair in slurmctld:munge slurmd:munge munge:munge memcached:memcached redis-server:redis-server; do
+  service=${pair%:*}
+  [[ " ${missing[*]} " == *" ${pair#*:} "* ]] || continue  # it was here before, and somebody may want it
   if [[ -d /run/systemd/system ]]; then
     "${as_root[@]}" systemctl disable --quiet --now "$service" || true
   elif [[ -x /etc/init.d/$service ]]; then

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import random
 import statistics
 from collections.abc import Iterable, Sequence
 
@@ -72,3 +73,21 @@ def memory(of: Summary, to: Summary) -> Ratio:
 def geomean(values: Iterable[float]) -> float | None:
     logs = [math.log(v) for v in values if v > 0]
     return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """A figure, and where it lies with a confidence of 95 %."""
+
+    value: float
+    low: float
+    high: float
+
+
+def paired_overhead(pairs: Sequence[tuple[float, float]], draws: int = 10_000) -> Interval:
+    """By how much the second of each pair is more than the first, as a share of it: the median over the pairs, and the interval by bootstrap (draws of
+    pairs, with the same seed each time). The median, since somebody else's work falls on single runs."""
+    shares = [after / before - 1 for before, after in pairs]
+    choice = random.Random(1)
+    medians = sorted(statistics.median(choice.choices(shares, k=len(shares))) for _ in range(draws))
+    return Interval(statistics.median(shares), medians[int(0.025 * draws)], medians[int(0.975 * draws)])

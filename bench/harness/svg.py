@@ -132,3 +132,39 @@ def lines(title: str, x_axis: str, y_axis: str, xs: Sequence[int], panels: Seque
         body.append(_text(origin + side / 2, top + side + 36, x_axis, 12, "middle"))
     body.append(f'<g transform="translate(14 {top + side / 2:.0f}) rotate(-90)">{_text(0, 0, y_axis, 12, "middle")}</g>')
     return _document(width, top + side + 50, title, body)
+
+
+def curves(title: str, x_axis: str, y_axis: str, labels: Sequence[str], series: Sequence[Series]) -> str:
+    """Lines over labels at equal distances, from zero (or below, if a value is) on a linear scale."""
+    known = [v for s in series for v in s.values if v is not None]
+    if not known or len(labels) < 2:
+        return _document(400, 60, title, [_text(20, 35, f"{title}: nothing was measured")])
+    width, height, left, right = 520, 280, 70, 30
+    low, high = min(0.0, *known), max(*known, min(0.0, *known) + 1e-9)
+    step = 10.0**math.floor(math.log10((high - low) / 4))
+    step *= next(m for m in (1, 2, 5, 10) if (high - low) / (step * m) <= 6)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    body = [_text(16, 26, title, 16, weight="bold")]
+    legend, top = _legend(series, 16, 52, left + width + right - 32)
+    body += legend
+
+    def x_of(index: int) -> float:
+        return left + width * index / (len(labels) - 1)
+
+    def y_of(value: float) -> float:
+        return top + height * (1 - (value - first * step) / ((last - first) * step))
+
+    for tick in range(first, last + 1):
+        y = y_of(tick * step)
+        body.append(f'<line x1="{left}" y1="{y:.1f}" x2="{left + width}" y2="{y:.1f}" stroke="{_INK if tick == 0 else _GRID}"/>')
+        body.append(_text(left - 6, y + 4, f"{tick * step:g}", 11, "end"))
+    for index, label in enumerate(labels):
+        body.append(_text(x_of(index), top + height + 18, label, 11, "middle"))
+    for i, one in enumerate(series):
+        colour = _COLOURS[i % len(_COLOURS)]
+        points = [(x_of(at), y_of(v), v) for at, v in enumerate(one.values) if v is not None]
+        body.append(f'<polyline points="{" ".join(f"{x:.1f},{y:.1f}" for x, y, _ in points)}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        body += [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"><title>{html.escape(one.name)}: {v:.3g}</title></circle>' for x, y, v in points]
+    body.append(_text(left + width / 2, top + height + 38, x_axis, 12, "middle"))
+    body.append(f'<g transform="translate(16 {top + height / 2:.0f}) rotate(-90)">{_text(0, 0, y_axis, 12, "middle")}</g>')
+    return _document(left + width + right, top + height + 52, title, body)

@@ -78,6 +78,7 @@ int RunSample(Options& options) {
     fmt::print(stderr, "redflag sample: there is no memory to share\n");
     return kBadInput;
   }
+  std::signal(SIGCHLD, [](int) {});  // ends the wait for the next look at the program
   child = fork();
   if (child < 0) {
     fmt::print(stderr, "redflag sample: cannot fork: {}\n", std::strerror(errno));

@@ -129,8 +129,10 @@ std::string CodeFile::Read() {
       segments_.push_back({.address = part.p_vaddr,
                            .size = part.p_filesz,
                            .offset = part.p_offset,
-                           .executable = (part.p_flags & PF_X) != 0});
+                           .executable = (part.p_flags & PF_X) != 0,
+                           .writable = (part.p_flags & PF_W) != 0});
     }
+    if (part.p_type == PT_GNU_RELRO) loader_only_ = {.begin = part.p_vaddr, .end = part.p_vaddr + part.p_memsz};
     if (part.p_type == PT_NOTE) ReadNotes(part.p_offset, part.p_filesz);
     if (part.p_type == PT_GNU_EH_FRAME) table = part.p_vaddr;
   }
@@ -166,6 +168,13 @@ std::span<const std::byte> CodeFile::At(uint64_t address) const {
     return std::span(bytes_).subspan(segment.offset + skip, segment.size - skip);
   }
   return {};
+}
+
+bool CodeFile::IsConstant(const Range& range) const {
+  if (range.begin >= loader_only_.begin && range.end <= loader_only_.end) return true;
+  return std::any_of(segments_.begin(), segments_.end(), [&](const Segment& segment) {
+    return !segment.writable && range.begin >= segment.address && range.end - segment.address <= segment.size;
+  });
 }
 
 std::pair<std::span<const std::byte>, uint64_t> CodeFile::Section(std::string_view name) const {

@@ -24,6 +24,7 @@ class CodeFile {
     uint64_t address, size;  // of what is in the file
     uint64_t offset;         // in the file
     bool executable;
+    bool writable;
   };
   struct Range {
     uint64_t begin, end;
@@ -40,6 +41,8 @@ class CodeFile {
   const std::vector<Range>& functions() const { return functions_; }
   // The bytes from an address to the end of its segment; empty: there are none in the file.
   std::span<const std::byte> At(uint64_t address) const;
+  // Are these bytes the same for as long as the program runs: in a part that is not writable, or is so only for the loader?
+  bool IsConstant(const Range& range) const;
   // Of a section by name; empty: there is none. Its address.
   std::pair<std::span<const std::byte>, uint64_t> Section(std::string_view name) const;
 
@@ -58,6 +61,7 @@ class CodeFile {
   Machine machine_{};
   std::string build_id_;
   std::vector<Segment> segments_;
+  Range loader_only_{};  // writable until it is relocated
   std::vector<Range> functions_;
 };
 

@@ -31,17 +31,27 @@ class RateControl {
 };
 
 // What may be spent on stopping threads: a share of their time, saved for no longer than a second. What was used beyond (a pause may take longer than
-// was meant) is paid back first.
+// was meant) is paid back first. Half of it is for accesses to bytes that threads are known to share (events/sample_rules.h); what one half has no room
+// for goes to the other.
 class PauseBudget {
  public:
   explicit PauseBudget(double share) : share_(share) {}
 
-  // How much to add, in nanoseconds, for the time of `threads` threads since the last call; `left`: what is there, may be less than nothing.
-  int64_t Tick(double seconds, uint64_t threads, int64_t left) const {
+  // In nanoseconds.
+  struct Halves {
+    int64_t any = 0, shared = 0;
+  };
+
+  // How much to add for the time of `threads` threads since the last call; `left`: what is there, may be less than nothing.
+  Halves Tick(double seconds, uint64_t threads, Halves left) const {
     const double a_second = share_ * static_cast<double>(threads) * kNanoseconds;
-    const double most = std::max(a_second, kLeast);
-    const double room = std::max(most - static_cast<double>(left), 0.0);
-    return static_cast<int64_t>(std::min(a_second * seconds, room));
+    const double most = std::max(a_second / 2, kLeast);
+    const double income = a_second * seconds;
+    const double room_any = std::max(most - static_cast<double>(left.any), 0.0);
+    const double room_shared = std::max(most - static_cast<double>(left.shared), 0.0);
+    const double any = std::min(std::max(income / 2, income - room_shared), room_any);
+    const double shared = std::min(income - any, room_shared);
+    return {.any = static_cast<int64_t>(any), .shared = static_cast<int64_t>(shared)};
   }
 
  private:

@@ -140,10 +140,18 @@ class Finder {
         ++counts.in_exclusive;
       } else if (std::binary_search(marked_.begin(), marked_.end(), address)) {
         ++counts.marked_atomic;
+      } else if (IsOfConstant(address, access)) {
+        ++counts.constant;
       } else {
         set_.sites.push_back({.address = address, .access = access});
       }
     }
+  }
+  // Literals, tables of constants and of addresses that the loader has filled in: a good part of what is relative to the program counter.
+  bool IsOfConstant(uint64_t address, const MemoryAccess& access) const {
+    if (access.base != kProgramCounter || access.index != kNoRegister || access.writes()) return false;
+    const uint64_t begin = access.Address(nullptr, address, file_.machine() == Machine::kX86_64);
+    return file_.IsConstant({.begin = begin, .end = begin + access.size});
   }
   bool IsRestartable(uint64_t address) const {
     return std::any_of(restartable_.begin(), restartable_.end(),

@@ -31,6 +31,7 @@ struct SamplingSet {
     uint64_t marked_atomic = 0;    // by what the compiler says in sanmd_atomics2
     uint64_t in_exclusive = 0;     // between a load and a store exclusive, or in a restartable sequence
     uint64_t linker = 0;           // calls through tables of the linker
+    uint64_t constant = 0;         // of what nobody can write
     uint64_t other = 0;            // of a kind that is not sampled: masks, gathers, state of the processor
     uint64_t undecoded_bytes = 0;  // no instruction was made out there
   };

@@ -13,7 +13,7 @@ namespace redflag {
 namespace {
 
 // Changed whenever the same code would give another set.
-constexpr uint64_t kMagic = 0x3273657469736672;  // "rfsites2"
+constexpr uint64_t kMagic = 0x3373657469736672;  // "rfsites3"
 
 struct Header {
   uint64_t magic = kMagic;

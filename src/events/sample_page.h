@@ -94,11 +94,12 @@ struct SampleCounters {
 };
 
 struct SamplePage {
-  static constexpr uint64_t kMagic = 0x31656c706d6173;  // "sample1"
+  static constexpr uint64_t kMagic = 0x32656c706d6173;  // "sample2"
   static constexpr uint32_t kModules = 1024;
   static constexpr uint32_t kRecords = 16;
   static constexpr uint32_t kFiredRing = 1u << 16;
   static constexpr uint32_t kWatches = 4;
+  static constexpr uint32_t kMet = 1u << 12;
 
   // How far the two are.
   enum Phase : uint32_t { kNew, kReady, kGo, kLeave, kLeft };
@@ -108,7 +109,7 @@ struct SamplePage {
   uint64_t tables_bytes;   // of all, this header included
   uint64_t sites_offset;   // SampleSite[site_capacity]
   uint64_t states_offset;  // uint8_t[site_capacity], 1: has a breakpoint
-  uint64_t armed_offset;   // uint32_t[site_capacity], when it got it, in milliseconds of CLOCK_MONOTONIC
+  uint64_t armed_offset;   // uint32_t[site_capacity], when it got it: sampling::ArmedWord
   uint32_t site_capacity;
   uint32_t phase;  // futex. Process: kNew -> kReady; kGo -> kLeave. Sampling process: kReady -> kGo; kLeave -> kLeft
   uint32_t why;    // of kLeave
@@ -121,10 +122,14 @@ struct SamplePage {
   uint32_t most_delay_us;
   uint32_t module_count;  // published after the module
   uint32_t repeated_read_only;
-  uint32_t own_fd;                    // of this page, in the sampling process
-  alignas(64) int64_t pause_left_ns;  // what threads may still be stopped for; the sampling process adds
-  alignas(64) uint32_t fired_head;    // next to be written in `fired`; never wraps to 0 of meaning, only modulo
-  uint32_t fired[kFiredRing];         // index of a site + 1; 0: read, or not yet written
+  uint32_t own_fd;       // of this page, in the sampling process
+  uint32_t is_threaded;  // 1: a thread that is not the first one has met a breakpoint
+  // What threads may still be stopped for; the sampling process adds. The second: only before accesses to bytes that are known to be shared.
+  alignas(64) int64_t pause_left_ns;
+  int64_t shared_left_ns;
+  alignas(64) uint64_t met[kMet];   // bytes that were met, and by whom (events/sample_rules.h); by hash of the address
+  alignas(64) uint32_t fired_head;  // next to be written in `fired`; never wraps to 0 of meaning, only modulo
+  uint32_t fired[kFiredRing];       // index of a site + 1; 0: read, or not yet written
   SampleModule modules[kModules];
   alignas(64) SampleCounters counters;
   SampleRecord records[kRecords];

@@ -12,6 +12,7 @@ namespace redflag::sampling {
 
 inline constexpr uint64_t kMicrosecond = 1'000, kMillisecond = 1'000'000;
 inline constexpr uint64_t kShortest = 200 * kMicrosecond;  // the longest pause at a place that is met all the time
+inline constexpr uint64_t kFirst = 2 * kMillisecond;       // the longest pause, at least, at a place that was never met
 inline constexpr uint64_t kGrace =
     2 * kMillisecond;  // for a data breakpoint that was met, and word of which is under way
 // A pause ends early if no thread of the process gets anything done (3.2.3): they may all wait for the one that is stopped.
@@ -58,28 +59,79 @@ inline void TellFired(SamplePage* page, uint32_t index) {
   __atomic_store_n(&page->fired[at], index + 1, __ATOMIC_RELEASE);
 }
 
+// When a place got its breakpoint, in milliseconds of CLOCK_MONOTONIC; the lowest bit: it was never met before.
+inline uint32_t ArmedWord(uint64_t milliseconds, bool never_met) {
+  return static_cast<uint32_t>(milliseconds & ~uint64_t{1}) | (never_met ? 1 : 0);
+}
+
+// What is known of the bytes that a thread is about to access, from whom breakpoints have met there before. Not of all bytes, and not for long: it
+// tells where a pause is worth most, and nothing that is reported depends on it.
+enum class Sharing : uint32_t {
+  kUnknown,  // nobody was met there
+  kNone,     // by one thread only, or nobody has written them
+  kShared,   // by several threads, and they were written
+};
+
+inline Sharing NoteMet(SamplePage* page, uint64_t address, bool writes, uint32_t tid) {
+  constexpr uint64_t kWritten = 1, kSeveral = 2;
+  constexpr unsigned kWhoShift = 2, kWhoBits = 16, kKeyShift = kWhoShift + kWhoBits;
+  const uint64_t key = address / 8;
+  uint64_t& entry = page->met[(key * 0x9e3779b97f4a7c15) >> 52];
+  static_assert(SamplePage::kMet == 1u << (64 - 52));
+  const uint64_t who = (tid & ((1u << kWhoBits) - 1)) << kWhoShift;
+  const uint64_t fresh = key << kKeyShift | who | (writes ? kWritten : 0);
+  const uint64_t seen = __atomic_load_n(&entry, __ATOMIC_RELAXED);
+  if ((seen ^ fresh) >> kKeyShift != 0 || seen == 0) {
+    __atomic_store_n(&entry, fresh, __ATOMIC_RELAXED);
+    return Sharing::kUnknown;
+  }
+  const bool same = ((seen ^ fresh) >> kWhoShift) == 0;
+  const uint64_t now = seen | (fresh & kWritten) | (same ? 0 : kSeveral);
+  if (now != seen) __atomic_store_n(&entry, now, __ATOMIC_RELAXED);
+  return (now & (kWritten | kSeveral)) == (kWritten | kSeveral) ? Sharing::kShared : Sharing::kNone;
+}
+
 // How long to stop there, at random (3.2.3), up to an upper bound. A place that was met as soon as it had its breakpoint is met all the time, and so
-// is, likely, its partner: a short pause is enough. One that took long is worth a long one. `now` in nanoseconds of CLOCK_MONOTONIC.
-inline uint64_t ChooseDelay(SamplePage* page, uint32_t index, uint64_t now, uint64_t random) {
-  const uint64_t armed = ArmedOf(page)[index];
-  const uint64_t waited = static_cast<uint32_t>(now / kMillisecond - armed) * kMillisecond;
-  uint64_t most = waited / 4;
+// is, likely, its partner: a short pause is enough. One that took long is worth a long one; one that was never met has not waited, it is new; and where
+// nobody else was ever met, a short one is enough. `now` in nanoseconds of CLOCK_MONOTONIC.
+inline uint64_t ChooseDelay(SamplePage* page, uint32_t index, Sharing sharing, uint64_t now, uint64_t random) {
+  const uint32_t armed = ArmedOf(page)[index];
+  const auto waited = static_cast<uint32_t>(now / kMillisecond - (armed & ~1u)) * kMillisecond;
+  uint64_t most = sharing == Sharing::kNone ? 0 : waited / 4;
   if (most < kShortest) most = kShortest;
+  const bool is_threaded = __atomic_load_n(&page->is_threaded, __ATOMIC_RELAXED) != 0;
+  if (is_threaded && (armed & 1) != 0 && most < kFirst) most = kFirst;
   if (const uint64_t limit = page->most_delay_us * kMicrosecond; most > limit) most = limit;
   return most == 0 ? 0 : random % most + 1;
 }
 
-// Pays for a pause before it begins; false: what threads may be stopped for is used up.
-inline bool Pay(SamplePage* page, uint64_t delay) {
-  if (__atomic_sub_fetch(&page->pause_left_ns, static_cast<int64_t>(delay), __ATOMIC_RELAXED) >= 0) return true;
-  __atomic_add_fetch(&page->pause_left_ns, static_cast<int64_t>(delay), __ATOMIC_RELAXED);
-  return false;
+// A pause that was paid for before it began.
+struct Paid {
+  int64_t* from = nullptr;  // null: what threads may be stopped for is used up
+  uint64_t delay = 0;
+};
+
+inline Paid PayFrom(int64_t* left, uint64_t delay, int64_t keep) {
+  const auto price = static_cast<int64_t>(delay);
+  if (__atomic_sub_fetch(left, price, __ATOMIC_RELAXED) >= keep) return {.from = left, .delay = delay};
+  __atomic_add_fetch(left, price, __ATOMIC_RELAXED);
+  return {};
+}
+
+// Half of the time that threads may be stopped is for bytes that are shared, so that the many that are not don't use it up; the other half is for
+// whoever comes first. A process that begins with one thread keeps some for the others.
+inline Paid Pay(SamplePage* page, Sharing sharing, uint64_t delay) {
+  if (sharing == Sharing::kShared) {
+    if (const Paid paid = PayFrom(&page->shared_left_ns, delay, 0); paid.from != nullptr) return paid;
+  }
+  const bool is_threaded = __atomic_load_n(&page->is_threaded, __ATOMIC_RELAXED) != 0;
+  return PayFrom(&page->pause_left_ns, delay,
+                 is_threaded ? 0 : static_cast<int64_t>(page->most_delay_us * kMicrosecond / 2));
 }
 // It took another time than was paid for.
-inline void Settle(SamplePage* page, uint64_t delay, uint64_t paused) {
+inline void Settle(SamplePage* page, const Paid& paid, uint64_t paused) {
   __atomic_fetch_add(&page->counters.paused_ns, paused, __ATOMIC_RELAXED);
-  __atomic_add_fetch(&page->pause_left_ns, static_cast<int64_t>(delay) - static_cast<int64_t>(paused),
-                     __ATOMIC_RELAXED);
+  __atomic_add_fetch(paid.from, static_cast<int64_t>(paid.delay) - static_cast<int64_t>(paused), __ATOMIC_RELAXED);
 }
 
 // A record that nobody has; kRecords: there is none.

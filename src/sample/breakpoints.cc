@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "events/sample_machine.h"
 #include "events/sample_rules.h"
@@ -126,7 +127,7 @@ bool Breakpoints::Write(uint32_t index, bool breakpoint) {
   const void* expected = breakpoint ? static_cast<const void*>(site.original) : kBreakpoint;
   if (pread(memory_, now, sizeof now, at) != sizeof now || std::memcmp(now, expected, sizeof now) != 0) return false;
   if (breakpoint) {
-    ArmedAt()[index] = Milliseconds();
+    ArmedAt()[index] = sampling::ArmedWord(Milliseconds(), false);
     Atomic(States()[index]).store(1, std::memory_order_release);
   }
   const void* bytes = breakpoint ? kBreakpoint : static_cast<const void*>(site.original);
@@ -153,7 +154,7 @@ void Breakpoints::ArmAll() {
     const bool readable = pread(memory_, code.data(), bytes, static_cast<off_t>(begin)) == static_cast<ssize_t>(bytes);
     for (size_t k = i; readable && k <= last; ++k) {
       std::memcpy(code.data() + (Sites()[all[k]].address - begin), kBreakpoint, sizeof kBreakpoint);
-      ArmedAt()[all[k]] = Milliseconds();
+      ArmedAt()[all[k]] = sampling::ArmedWord(Milliseconds(), true);
       Atomic(States()[all[k]]).store(1, std::memory_order_release);
       is_idle_[all[k]] = false;
     }
@@ -172,7 +173,31 @@ bool Breakpoints::Pick(std::vector<uint32_t>& from, uint32_t& picked) {
   return true;
 }
 
+void Breakpoints::Hasten(uint32_t site) {
+  if (site < count_) hastened_[site] = kHastened;
+}
+
+// -> how many of the count are left.
+uint64_t Breakpoints::RearmHastened(uint64_t count) {
+  for (auto next = hastened_.begin(); next != hastened_.end() && count != 0;) {
+    auto& [site, left] = *next;
+    std::vector<uint32_t>& from = is_focus_[site] ? idle_focus_ : idle_;
+    const auto at = is_idle_[site] ? std::find(from.begin(), from.end(), site) : from.end();
+    if (at != from.end()) {
+      *at = from.back();
+      from.pop_back();
+      is_idle_[site] = false;
+      if (!is_banned_[site]) Write(site, true);
+      --left;
+      --count;
+    }
+    next = left == 0 ? hastened_.erase(next) : std::next(next);
+  }
+  return count;
+}
+
 void Breakpoints::Rearm(uint64_t count) {
+  count = RearmHastened(count);
   for (uint64_t i = 0; i < count; ++i) {
     uint32_t index = 0;
     const bool prefer_focus = !idle_focus_.empty() && (random_() & 1) != 0;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ class Breakpoints {
   void ArmAll();
   // So many of those that were met, at random, each as likely as any other; half of them of special interest if there are such.
   void Rearm(uint64_t count);
+  // This one before others, the next few times: what it is shows if it is met again soon.
+  void Hasten(uint32_t site);
   void DisarmAll();
 
   // Takes note of those that were met since. How many.
@@ -59,6 +62,7 @@ class Breakpoints {
   uint32_t* ArmedAt() const;
   bool Write(uint32_t index, bool breakpoint);
   bool Pick(std::vector<uint32_t>& from, uint32_t& picked);
+  uint64_t RearmHastened(uint64_t count);
 
   int fd_ = -1;
   int memory_ = -1;
@@ -69,6 +73,8 @@ class Breakpoints {
   std::vector<uint32_t> idle_;        // that were met, or never had one
   std::vector<uint32_t> idle_focus_;  // the same, of special interest
   std::vector<bool> is_idle_, is_banned_, is_focus_;
+  static constexpr uint32_t kHastened = 8;
+  std::map<uint32_t, uint32_t> hastened_;  // how many times more
   std::mt19937_64 random_{std::random_device{}()};
 };
 

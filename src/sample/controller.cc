@@ -20,6 +20,7 @@ namespace redflag {
 namespace {
 
 constexpr long kTickNanoseconds = 5'000'000;
+constexpr long kInertTickNanoseconds = 50'000'000;  // there are no breakpoints to give back
 
 template <class T>
 std::atomic_ref<T> Atomic(T& word) {
@@ -98,7 +99,7 @@ void Controller::Run(pid_t program, const std::function<bool()>& ended) {
       if (guest.session->pid() != program && !IsAlive(guest.session->pid())) Leave(guest);
     }
     if (is_last) break;
-    const timespec wait{.tv_sec = 0, .tv_nsec = kTickNanoseconds};
+    const timespec wait{.tv_sec = 0, .tv_nsec = options_.rate > 0 ? kTickNanoseconds : kInertTickNanoseconds};
     syscall(SYS_futex, &door_->bell, FUTEX_WAIT, bell, &wait, nullptr, 0);
   }
   for (Guest& guest : sessions_) {

@@ -73,8 +73,11 @@ bool OutsideSampler::Begin(pid_t tid, uint32_t index, const NativeRegisters& reg
     return false;
   }
   const uint64_t begin = Now();
-  const uint64_t delay = ChooseDelay(page_, index, begin, random_());
-  if (!Pay(page_, delay)) {
+  if (static_cast<uint32_t>(tid) != page_->pid) std::atomic_ref(page_->is_threaded).store(1, std::memory_order_relaxed);
+  const Sharing sharing = NoteMet(page_, address, site.access.writes(), static_cast<uint32_t>(tid));
+  const uint64_t delay = ChooseDelay(page_, index, sharing, begin, random_());
+  const Paid paid = Pay(page_, sharing, delay);
+  if (paid.from == nullptr) {
     Count(counters.over_budget);
     return false;
   }
@@ -82,7 +85,7 @@ bool OutsideSampler::Begin(pid_t tid, uint32_t index, const NativeRegisters& reg
   const uint32_t which = sample == std::end(samples_) ? SamplePage::kRecords : TakeRecord(page_, index);
   if (which == SamplePage::kRecords) {
     Count(counters.no_record);
-    Settle(page_, delay, 0);
+    Settle(page_, paid, 0);
     return false;
   }
   SampleRecord& record = page_->records[which];
@@ -93,7 +96,7 @@ bool OutsideSampler::Begin(pid_t tid, uint32_t index, const NativeRegisters& reg
   if (!Read(address, record.before, size)) {
     Count(counters.unreadable);
     std::atomic_ref(record.state).store(SampleRecord::kFree, std::memory_order_release);
-    Settle(page_, delay, 0);
+    Settle(page_, paid, 0);
     return false;
   }
   Count(counters.sampled);
@@ -111,7 +114,7 @@ bool OutsideSampler::Begin(pid_t tid, uint32_t index, const NativeRegisters& reg
                    .size = size,
                    .writes = site.access.writes(),
                    .mask = mask,
-                   .delay = delay,
+                   .paid = paid,
                    .begin = begin,
                    .registers = registers};
   if (mask != 0) {
@@ -209,7 +212,7 @@ void OutsideSampler::Finish(Sample& sample) {
   if (conflict) WriteStop(record.first, sample.owner, sample.registers);
   std::atomic_ref(record.state)
       .store(conflict ? SampleRecord::kPublished : SampleRecord::kFree, std::memory_order_release);
-  Settle(page_, sample.delay, paused);
+  Settle(page_, sample.paid, paused);
   TellFired(page_, sample.site);
   go_on_(std::exchange(sample.owner, 0));
 }

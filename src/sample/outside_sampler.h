@@ -11,6 +11,7 @@
 #include <random>
 
 #include "events/sample_page.h"
+#include "events/sample_rules.h"
 #include "sample/thread_registers.h"
 #include "sample/thread_watches.h"
 
@@ -48,7 +49,8 @@ class OutsideSampler {
     uint32_t size = 0;
     bool writes = false, in_grace = false, came = false, cut_short = false, changed = false;
     uint32_t mask = 0;
-    uint64_t delay = 0, begin = 0, end = 0;
+    sampling::Paid paid{};
+    uint64_t begin = 0, end = 0;
     uint64_t next_slice = 0, work = 0, idle = 0;
     NativeRegisters registers{};
   };

@@ -110,7 +110,7 @@ void Session::Begin() {
     Say(0, fmt::format("{} data breakpoints of {}: somebody else has the others", page->watches, SamplePage::kWatches));
   }
   if (problem.empty() && breakpoints_.size() == 0) Say(1, fmt::format("{} has no code that can be sampled", program));
-  page->pause_left_ns = static_cast<int64_t>(options_.most_delay_us) * 1000;
+  page->pause_left_ns = page->shared_left_ns = static_cast<int64_t>(options_.most_delay_us) * 1000;
   if (options_.rate > 0 && problem.empty() && !outside_) breakpoints_.ArmAll();
   last_tick_ = last_maps_ = last_threads_ = Clock::now();
   Atomic(page->phase).store(SamplePage::kGo, std::memory_order_release);
@@ -173,8 +173,12 @@ void Session::Tick(Clock::time_point now) {
     threads_ = threads.empty() ? 1 : std::max<uint64_t>(std::strtoull(threads.c_str(), nullptr, 10), 1);
   }
   outcome_.thread_seconds += seconds * static_cast<double>(threads_);
-  const auto left = Atomic(page->pause_left_ns);
-  left.fetch_add(budget_.Tick(seconds, threads_, left.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+  const auto any = Atomic(page->pause_left_ns), shared = Atomic(page->shared_left_ns);
+  const PauseBudget::Halves more =
+      budget_.Tick(seconds, threads_,
+                   {.any = any.load(std::memory_order_relaxed), .shared = shared.load(std::memory_order_relaxed)});
+  any.fetch_add(more.any, std::memory_order_relaxed);
+  shared.fetch_add(more.shared, std::memory_order_relaxed);
   const uint64_t count = rate_.Tick(seconds, breakpoints_.TakeFired());
   if (options_.rate > 0) breakpoints_.Rearm(count);
   if (!options_.modules.empty() && now - last_maps_ >= kMapsEvery) {
@@ -219,6 +223,7 @@ void Session::Report(SampleRecord& record) {
   const RawObserved& observed = *conflict.race.observed;
   if (conflict.both_increment && observed.size <= sizeof observed.before) {
     counters_.Add(conflict.race.address, observed.before, observed.after);
+    if (!counters_.IsEnough(conflict.race.address)) breakpoints_.Hasten(record.site);
     waiting_.push_back({.race = std::move(conflict.race), .due = Clock::now() + kCounterPatience});
     TellCounters(Clock::now(), options_.on_race != "report");
   } else {

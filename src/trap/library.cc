@@ -66,9 +66,6 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
     arch::Syscall(SYS_tgkill, Pid(), ThreadId(), SIGTRAP);
     return;
   }
-  // It may meet breakpoints of ours; what it finds blocked when it is done is put back by the kernel.
-  uint64_t trap = uint64_t{1} << (SIGTRAP - 1);
-  arch::Syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, Raw(&trap), 0, sizeof trap);
   if ((programs_action.sa_flags & SA_SIGINFO) != 0) {
     programs_action.sa_sigaction(signal, info, context);
   } else {
@@ -76,10 +73,12 @@ void OnSignal(int signal, siginfo_t* info, void* context) {
   }
 }
 
+// SIGTRAP stays unblocked meanwhile: another signal may come while the thread is stopped, and its handler may meet a breakpoint, which would kill the
+// process.
 void InstallHandler() {
   struct sigaction action = {};
   action.sa_sigaction = OnSignal;
-  action.sa_flags = SA_SIGINFO | SA_RESTART;
+  action.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
   real_sigaction(SIGTRAP, &action, nullptr);
   uint64_t trap = uint64_t{1} << (SIGTRAP - 1);
   arch::Syscall(SYS_rt_sigprocmask, SIG_UNBLOCK, Raw(&trap), 0, sizeof trap);

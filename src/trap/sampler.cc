@@ -87,10 +87,11 @@ bool Sampler::OnTrap(const siginfo_t* info, ucontext_t& context) {
   return true;
 }
 
-// Two threads that are both stopped, each by a breakpoint, before accesses to the same bytes: the one that came first has the sample.
+// Two threads that are both stopped, each by a breakpoint, before accesses to the same bytes: the one that came first has the sample. A thread may
+// come to its own, in the handler of a signal.
 bool Sampler::Collide(const SampleSite& site, uint64_t address, const ucontext_t& context) {
   for (Sample& sample : samples_) {
-    if (Load(sample.taken) != 2 || Load(sample.hit) != Sample::kOpen) continue;
+    if (Load(sample.taken) != 2 || Load(sample.hit) != Sample::kOpen || sample.owner == ThreadId()) continue;
     if (address + site.access.size <= sample.address || address >= sample.address + sample.size) continue;
     if (!site.access.writes() && sample.writes == 0) continue;
     if (!Claim(sample, context, true)) continue;
@@ -109,8 +110,12 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
   const SampleSite& site = SiteAt(index);
   SampleCounters& counters = page_->counters;
   if (Collide(site, address, context)) return;
-  const uint64_t delay = ChooseDelay(page_, index, Now(), Random());
-  if (!Pay(page_, delay)) return Count(counters.over_budget);
+  const uint32_t self = ThreadId();
+  if (self != page_->pid && Load(page_->is_threaded) == 0) Store(page_->is_threaded, uint32_t{1});
+  const Sharing sharing = NoteMet(page_, address, site.access.writes(), self);
+  const uint64_t delay = ChooseDelay(page_, index, sharing, Now(), Random());
+  const Paid paid = Pay(page_, sharing, delay);
+  if (paid.from == nullptr) return Count(counters.over_budget);
   const uint64_t begin = Now();
   const uint32_t number = TakeSample();
   const uint32_t which = number == kNone ? SamplePage::kRecords : TakeRecord(page_, index);
@@ -129,7 +134,7 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
     } else {
       Count(counters.sampled);
       sample.use++;
-      sample.owner = ThreadId();
+      sample.owner = self;
       sample.record = which;
       sample.address = address;
       sample.size = size;
@@ -173,7 +178,7 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
     Store(record.state, conflict ? uint32_t{SampleRecord::kPublished} : uint32_t{SampleRecord::kFree});
   }
   if (number != kNone) Store(samples_[number].taken, uint32_t{0});
-  Settle(page_, delay, Now() - begin);
+  Settle(page_, paid, Now() - begin);
   if (!conflict) return;
   RingBell();
   SampleRecord& record = page_->records[which];

@@ -256,6 +256,13 @@ class StatsTest(unittest.TestCase):
         zero = stats.summarize([sample(0.0)])
         self.assertLess(stats.slowdown(stats.summarize([sample(0.01)]), zero).value, 100)
 
+    def test_the_cost_of_pairs_is_their_median_within_its_interval(self) -> None:
+        pairs = [(1.0, 1.02)] * 10 + [(2.0, 2.06)] * 9 + [(1.0, 9.0)]  # one of them with somebody else's work in it
+        cost = stats.paired_overhead(pairs)
+        self.assertAlmostEqual(cost.value, 0.025, delta=0.006)
+        self.assertTrue(0.019 < cost.low <= cost.value <= cost.high < 0.031, cost)
+        self.assertEqual(cost, stats.paired_overhead(pairs))
+
     def test_geomean(self) -> None:
         self.assertAlmostEqual(stats.geomean([1, 4, 16]), 4)
         self.assertIsNone(stats.geomean([]))
@@ -307,6 +314,13 @@ class RenderTest(Folder):
             for title in ("twice the work", "three times the work"):
                 self.assertIn(title, words)
         self.assertIn("nothing was measured", svg.bars("t", "x", ["a"], [svg.Series("s", [None])]))
+
+    def test_curves_go_below_zero_and_leave_out_what_is_not_known(self) -> None:
+        drawn = svg.curves("title", "x", "y", ["0", "10", "100"], [svg.Series("one", [-1.0, None, 3.5]), svg.Series("<two>", [0.0, 1.0, 2.0])])
+        root = xml.etree.ElementTree.fromstring(drawn)
+        self.assertEqual(len([e for e in root.iter() if e.tag.endswith("circle")]), 5)
+        self.assertIn("&lt;two&gt;", drawn)
+        xml.etree.ElementTree.fromstring(svg.curves("title", "x", "y", ["0", "1"], [svg.Series("none", [None, None])]))
 
     def test_saved_results_are_read_back(self) -> None:
         found = made_up()

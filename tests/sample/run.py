@@ -11,8 +11,12 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import signal
+import stat
 import subprocess
 import sys
+import time
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -26,6 +30,12 @@ def build(name, *flags):
     program = ARGS.build / (name + "".join(flag.replace("/", "_") for flag in flags))
     subprocess.run(["g++-12", "-std=c++20", "-g", "-O2", "-pthread", "-w", *flags, str(HERE / f"{name}.cc"), "-o", str(program)], check=True)
     return program
+
+
+def can_be_nobody(program):
+    """May somebody without rights run what is to be run?"""
+    command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "test", "-x"]
+    return all(subprocess.run([*command, str(path)], check=False, cwd="/").returncode == 0 for path in (program, ARGS.redflag))
 
 
 class Sampled:
@@ -140,6 +150,76 @@ class SampleTest(unittest.TestCase):
         self.assertEqual(Sampled("/nonexistent").code, 127)
         self.assertEqual(Sampled("/bin/true", options=["--budget", "lots"]).code, 2)
 
+    def test_focus_from_reports(self):
+        program = build("hot")
+        first = Sampled(program, "3", options=BUSY)
+        self.assertTrue(first.reports, first.stderr)
+        # Reports of another tool, or of an earlier run: it is looked at where they lead.
+        reports = ARGS.build / "earlier.json"
+        reports.write_text("".join(json.dumps(report) + "\n" for report in first.reports))
+        run = Sampled(program, "3", options=["--focus-from", str(reports), *BUSY])
+        self.assertEqual(run.code, 66, run.stderr)
+        self.assertNotIn("nothing in", run.stderr)
+        # Those of another program lead nowhere, and that is said.
+        wrong = Sampled(build("cold"), "0.2", options=["--focus-from", str(reports)])
+        self.assertIn("nothing in", wrong.stderr)
+
+    def test_stop_leaves_both_threads_there(self):
+        command = [str(ARGS.redflag), "sample", "--on-race", "stop", *BUSY, "--", str(build("hot")), "5"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                stopped = self.await_stopped_child(process)
+                os.kill(stopped, signal.SIGCONT)
+                stdout, stderr = process.communicate(timeout=60)
+            except BaseException:
+                process.kill()
+                raise
+        self.assertEqual((process.returncode, stdout), (66, "counted\n"), stderr)
+        self.assertIn(f"gdb -p {stopped}", stderr)
+        self.assertIn("both threads are at their accesses", stderr)
+
+    def await_stopped_child(self, process):
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            self.assertIsNone(process.poll())
+            for child in pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                if "State:\tT" in pathlib.Path(f"/proc/{child}/status").read_text():
+                    return int(child)
+            time.sleep(0.02)
+        raise AssertionError("not stopped")
+
+    def test_seccomp(self):
+        for how in ("prctl", "syscall"):
+            run = Sampled(build("seccomp"), how, options=["--exit-code", "0", "--rate", "5000", *BUSY])
+            self.assertEqual((run.code, run.stdout), (0, "restricted\n"), run.stderr)
+            self.assertIn("restricts its system calls", run.stderr)
+            self.assertGreater(run.count(r"; (\d+) breakpoints met"), 0, run.stderr)
+
+    def test_setuid_programs_are_refused(self):
+        program = ARGS.build / "setuid"
+        shutil.copy(build("hot"), program)
+        program.chmod(0o4755)
+        if not os.stat(program).st_mode & stat.S_ISUID:
+            self.skipTest("this file system has no setuid programs")
+        command = [str(ARGS.redflag), "sample", "--", str(program), "0.1"]
+        # For root they are programs like others.
+        if os.geteuid() == 0:
+            self.assertIn(subprocess.run(command, capture_output=True, timeout=60, check=False).returncode, (0, 66))
+            if not can_be_nobody(program):
+                self.skipTest("nobody may not read what is in here")
+            command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *command]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd="/")
+        self.assertEqual(run.returncode, 2, run.stderr)
+        self.assertIn("setuid", run.stderr)
+
+    def test_a_library_that_is_loaded_later(self):
+        library = build("loads", "-DLIBRARY", "-shared", "-fPIC").rename(ARGS.build / "libcounts.so")
+        program = build("loads")
+        run = Sampled(program, str(library), "4", options=["--modules", "libcounts", *BUSY])
+        self.assertEqual((run.code, run.stdout), (66, "counted\n"), run.stderr)
+        self.assertIn("DATA RACE on counted", run.stderr)
+        self.assertIn("CountInLibrary", run.stderr)
+
     def test_core_leaves_both_threads_there(self):
         run = Sampled(build("hot"), "5", options=["--on-race", "core", *BUSY])
         self.assertEqual(run.code, 66, run.stderr)
@@ -151,8 +231,13 @@ class LongTest(unittest.TestCase):
     def test_races_are_found_in_time(self):
         for name, seconds in [("hot", "1"), ("cold", "5")]:
             program = build(name)
-            missed = sum(Sampled(program, seconds).code != 66 for _ in range(20))
+            missed = sum(Sampled(program, options=["--seconds", seconds]).code != 66 for _ in range(20))
             self.assertEqual(missed, 0, f"{name}: {missed} of 20 runs")
+
+    def test_nothing_is_found_where_nothing_is(self):
+        for _ in range(20):
+            run = Sampled(build("clean"), "2", options=["--rate", "1000", *BUSY])
+            self.assertEqual((run.code, run.reports), (0, []), run.stderr)
 
     def test_ten_thousand_self_checks(self):
         tried = met = 0
@@ -176,6 +261,7 @@ def main():
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--only", default="")
     ARGS = parser.parse_args()
+    ARGS.redflag, ARGS.build = ARGS.redflag.resolve(), ARGS.build.resolve()
     ARGS.build.mkdir(parents=True, exist_ok=True)
     os.environ["XDG_CACHE_HOME"] = str(ARGS.build / "cache")
     suite = unittest.TestSuite()

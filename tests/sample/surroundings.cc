@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,9 +14,14 @@
 extern char** environ;
 
 long numbers[1024];
-volatile sig_atomic_t traps, alarms;
+volatile sig_atomic_t traps, alarms, ticks;
+long ticked[64];
 
 static void OnTrap(int) { ++traps; }
+static void OnTick(int) {
+  ++ticks;
+  for (long& each : ticked) each += 1;
+}
 static void OnAlarm(int) {
   ++alarms;
   for (long& number : numbers) number += 1;
@@ -62,6 +68,17 @@ int main(int argc, char** argv) {
   sigaction(SIGALRM, &action, nullptr);
   raise(SIGALRM);
   std::printf("alarms %d\n", static_cast<int>(alarms));
+
+  // Signals that come whenever they like, also while a thread is stopped by us; the handler has places that may have breakpoints.
+  action.sa_handler = OnTick;
+  sigemptyset(&action.sa_mask);
+  sigaction(SIGPROF, &action, nullptr);
+  const itimerval often = {.it_interval = {.tv_sec = 0, .tv_usec = 2000}, .it_value = {.tv_sec = 0, .tv_usec = 2000}},
+                  never = {};
+  setitimer(ITIMER_PROF, &often, nullptr);
+  while (ticks < 100) Sum(1);
+  setitimer(ITIMER_PROF, &never, nullptr);
+  std::printf("ticks\n");
 
   // Many threads that block every signal.
   for (int round = 0; round < 10; ++round) {

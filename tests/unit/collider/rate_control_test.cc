@@ -39,27 +39,43 @@ TEST(RateControl, GivesNothingAtRateZero) {
 
 TEST(PauseBudget, IsAShareOfTheTimeOfAllThreads) {
   const PauseBudget budget(0.03);
-  int64_t left = 0, spent = 0;
+  int64_t any = 0, shared = 0;
   for (int i = 0; i < 2000; ++i) {  // ten seconds of four threads, all of it used at once
-    left += budget.Tick(0.005, 4, left);
-    spent += left;
-    left = 0;
+    const PauseBudget::Halves more = budget.Tick(0.005, 4, {});
+    any += more.any;
+    shared += more.shared;
   }
-  EXPECT_NEAR(static_cast<double>(spent), 0.03 * 4 * 10e9, 1e7);
+  EXPECT_NEAR(static_cast<double>(any + shared), 0.03 * 4 * 10e9, 1e7);
+  EXPECT_NEAR(static_cast<double>(any), static_cast<double>(shared), 1e7);
+}
+
+TEST(PauseBudget, GivesWhatOneHalfHasNoRoomForToTheOther) {
+  const PauseBudget budget(0.03);
+  constexpr int64_t kFull = 60'000'000;  // half a second's share of four threads
+  const PauseBudget::Halves to_any = budget.Tick(0.005, 4, {.any = 0, .shared = kFull});
+  EXPECT_EQ(to_any.any, 600'000);
+  EXPECT_EQ(to_any.shared, 0);
+  const PauseBudget::Halves to_shared = budget.Tick(0.005, 4, {.any = kFull, .shared = 0});
+  EXPECT_EQ(to_shared.any, 0);
+  EXPECT_EQ(to_shared.shared, 600'000);
 }
 
 TEST(PauseBudget, SavesNoMoreThanASecond) {
   const PauseBudget budget(0.03);
-  int64_t left = 0;
-  for (int i = 0; i < 100'000; ++i) left += budget.Tick(0.005, 4, left);
-  EXPECT_EQ(left, 120'000'000);
+  PauseBudget::Halves left;
+  for (int i = 0; i < 100'000; ++i) {
+    const PauseBudget::Halves more = budget.Tick(0.005, 4, left);
+    left.any += more.any;
+    left.shared += more.shared;
+  }
+  EXPECT_EQ(left.any + left.shared, 120'000'000);
 }
 
 TEST(PauseBudget, PaysBackWhatWasUsedBeyondIt) {
   const PauseBudget budget(0.03);
-  int64_t left = -30'000'000;
+  PauseBudget::Halves left{.any = -30'000'000, .shared = 15'000'000};
   double seconds = 0;
-  for (; left <= 0; seconds += 0.005) left += budget.Tick(0.005, 1, left);
+  for (; left.any <= 0; seconds += 0.005) left.any += budget.Tick(0.005, 1, left).any;
   EXPECT_NEAR(seconds, 1, 0.02);
 }
 

@@ -74,6 +74,20 @@ TEST(SamplingSet, HasWhatThreadsMayShare) {
   for (size_t i = 1; i < set.sites.size(); ++i) EXPECT_LT(set.sites[i - 1].address, set.sites[i].address);
 }
 
+TEST(SamplingSet, LeavesOutWhatNobodyCanWrite) {
+  const std::string text = std::string(".intel_syntax noprefix\n.text\n") +
+                           Function("reads",
+                                    "mov eax, [rip+literal]\nmov eax, [rip+variable]\nmov rax, [rip+address]\n"
+                                    "mov [rip+variable], eax\nmov eax, [rip+zeros]\nret\n") +
+                           ".section .rodata\nliteral: .long 5\n.data\nvariable: .long 6\n"
+                           ".section .data.rel.ro,\"aw\",@progbits\naddress: .quad variable\n.bss\nzeros: .skip 4096\n";
+  const Library library(kNative, text);
+  ASSERT_TRUE(library.built());
+  const SamplingSet set = FindSites(library.Open());
+  EXPECT_EQ(set.counts.constant, 2u);  // the literal, and the address that the loader fills in
+  EXPECT_EQ(set.sites.size(), 3u);
+}
+
 TEST(SamplingSet, FindsTheInstructionBeforeAnAddress) {
   const Library library(kNative, X86Text());
   const CodeFile file = library.Open();
