@@ -6,9 +6,9 @@
 namespace redflag {
 namespace {
 
-constexpr std::array<std::string_view, 7> kSystemFolders = {"/usr/include/",     "/usr/local/include/", "/usr/lib/",
-                                                            "/include/c++/",     "/lib/gcc/",           "/lib/llvm-",
-                                                            "/redflag/tolerate/"};
+constexpr std::array<std::string_view, 8> kSystemFolders = {"/usr/include/",      "/usr/local/include/", "/usr/lib/",
+                                                            "/include/c++/",      "/lib/gcc/",           "/lib/llvm-",
+                                                            "/redflag/tolerate/", "/redflag/shims/"};
 constexpr std::array<std::string_view, 4> kSystemModuleFolders = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
 constexpr std::array<std::string_view, 12> kSystemModules = {
     "libc.so",     "libc-",    "libstdc++",  "libc++",        "libpthread",          "ld-linux",

@@ -60,6 +60,7 @@ TEST(OwnCodeTest, TheStandardLibraryLibcAndTheRuntimeAreNot) {
   EXPECT_FALSE(IsOwnCode(At("start_thread", "", "/lib/x86_64-linux-gnu/libc.so.6")));
   EXPECT_FALSE(IsOwnCode(At("operator delete(void*)", "", "/opt/redflag/libredflag_rt.so")));
   EXPECT_FALSE(IsOwnCode(At("__libc_start_call_main", "../sysdeps/start.h", "/lib/x86_64-linux-gnu/libc.so.6")));
+  EXPECT_FALSE(IsOwnCode(At("memset", "/opt/lib/redflag/shims/include/string.h", "/home/me/app")));
   EXPECT_FALSE(IsOwnCode(Frame{}));
   EXPECT_FALSE(IsOwnCode(At("f", "/usr/local/include/boost/x.hpp")));
   EXPECT_FALSE(IsOwnCode(At("std::thread::join()", "thread.cc")));
