@@ -62,10 +62,22 @@ Runtime::Runtime() : lock_order_(arena_), syncs_(shadow_, detector_, lock_order_
 
 // ---- Beginning ----
 
+bool Runtime::SwitchOff(const char* why) {
+  Complain("Redflag is switched off in this process: ", why);
+  NoteSwitchedOff();
+  __atomic_store_n(&state_, kOff, __ATOMIC_RELEASE);
+  return false;
+}
+
 bool Runtime::Start() {
   uint32_t expected = kNew;
   if (!__atomic_compare_exchange_n(&state_, &expected, kStarting, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     return expected == kRunning;
+  }
+  if (real::ComesAfterAnother()) {  // which may not have begun, and needs addresses that ours would take
+    return SwitchOff(
+        "it has a pthread_mutex_lock of its own, as a program has that ThreadSanitizer was linked into: link it with "
+        "`redflag c++`, or with -fsanitize=thread and, if that is clang, -shared-libsan");
   }
   ::new (static_cast<void*>(storage_)) Runtime();
   Runtime& runtime = Get();
@@ -74,11 +86,7 @@ bool Runtime::Start() {
   Policies::SetProcess(
       {.on_race = PolicyOf(runtime.flags_.on_race), .reserved = 0, .callback = nullptr, .data = nullptr}, nullptr);
   const char* why = nullptr;
-  if (real::ComesAfterAnother()) {
-    why =
-        "it has a pthread_mutex_lock of its own, as a program has that ThreadSanitizer was linked into: link it with "
-        "`redflag c++`, or with -fsanitize=thread and, if that is clang, -shared-libsan";
-  } else if (!real::ComesFirst()) {
+  if (!real::ComesFirst()) {
     why =
         "only a library of it was compiled for race detection, so that the runtime came after libc and sees no locks: "
         "start it with `redflag run`";
@@ -94,12 +102,7 @@ bool Runtime::Start() {
         "two parts of it are where one shadow would serve both: lower vm.mmap_rnd_bits (28 is usual), or start it with "
         "`setarch -R`";
   }
-  if (why != nullptr || !runtime.shadow_.Reserve(why)) {
-    Complain("Redflag is switched off in this process: ", why);
-    NoteSwitchedOff();
-    __atomic_store_n(&state_, kOff, __ATOMIC_RELEASE);
-    return false;
-  }
+  if (why != nullptr || !runtime.shadow_.Reserve(why)) return SwitchOff(why);
   runtime.regions_.Start(!kIsBoxed, kHasPlanes ? TakeIn : nullptr);
   if (runtime.flags_.slot_times > 0) {
     runtime.detector_.slots().LimitTimes(static_cast<uint64_t>(runtime.flags_.slot_times));

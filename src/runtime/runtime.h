@@ -300,6 +300,7 @@ class Runtime {
   Runtime();
   static Thread* Meet();
   static bool Start();
+  static bool SwitchOff(const char* why);  // false
   [[gnu::cold, gnu::noinline]] static void StopAtGate(Thread& t);
   // Times are used up: forgets all that was labelled with one, and begins to count anew. At a closed gate, nobody else inside.
   void BeginEra(Thread& t);
