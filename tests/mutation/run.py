@@ -69,7 +69,7 @@ def compile_command(build):
     commands = subprocess.run(["ninja", "-C", str(build), "-t", "commands", target], check=True, text=True,
                               capture_output=True).stdout.strip().splitlines()
     words = shlex.split(commands[-1])
-    compiler = next(i for i, w in enumerate(words) if not w.endswith("ccache"))
+    compiler = next(i for i, word in enumerate(words) if re.search(r"(g|clang)\+\+[^/]*$", word))  # behind its launcher
     keep, skip = [], False
     for word in words[compiler + 1:]:
         if skip:
