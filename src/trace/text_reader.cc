@@ -174,7 +174,7 @@ void Reader::ReadObject() {
   Token at = Expect("'at'");
   if (at.text != "at") Fail(at.offset, "expected 'at', not {}", Shown(at.text));
   size_t offset = cursor_.Peek().offset;
-  Addr addr = ReadPlace(1);
+  Addr addr = ReadPlace(0);
   if (addr == Addr{}) Fail(offset, "no object is at address 0");
   ExpectEnd();
   names_.Declare(name, Symbol{.meaning = Symbol::Meaning::kObject, .addr = addr});

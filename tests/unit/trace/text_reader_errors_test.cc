@@ -121,6 +121,7 @@ TEST(TextReaderErrorsTest, OperandsMustBeOfTheirKind) {
   EXPECT_EQ(ErrorOf("var 9 8"), "1:5: expected a variable's name, not '9'");
   EXPECT_EQ(ErrorOf("object m in 0x1"), "1:10: expected 'at', not 'in'");
   EXPECT_EQ(ErrorOf("object m at 0x0"), "1:13: no object is at address 0");
+  EXPECT_EQ(ErrorOf("object m at 0xffffffffffffffff\nT notify m"), "no error");  // it is a place, and has no bytes
   EXPECT_EQ(ErrorOf("T told x 1"), "1:8: expected an address, not 'x'");
   EXPECT_EQ(ErrorOf("T told 0x8 256"), "1:12: expected a mask of bytes from 1 to 255, not '256'");
   EXPECT_EQ(ErrorOf("object b at 0x8\nT arrive b"),
