@@ -110,7 +110,9 @@ void Session::Begin() {
     Say(0, fmt::format("{} data breakpoints of {}: somebody else has the others", page->watches, SamplePage::kWatches));
   }
   if (problem.empty() && breakpoints_.size() == 0) Say(1, fmt::format("{} has no code that can be sampled", program));
-  page->pause_left_ns = page->shared_left_ns = static_cast<int64_t>(options_.most_delay_us) * 1000;
+  // For a beginning, unless nobody may be stopped at all.
+  const int64_t first_pause = options_.budget > 0 ? static_cast<int64_t>(options_.most_delay_us) * 1000 : 0;
+  page->pause_left_ns = page->shared_left_ns = first_pause;
   if (options_.rate > 0 && problem.empty() && !outside_) breakpoints_.ArmAll();
   last_tick_ = last_maps_ = last_threads_ = Clock::now();
   Atomic(page->phase).store(SamplePage::kGo, std::memory_order_release);
