@@ -63,6 +63,8 @@ bool Sampler::OnTrap(const siginfo_t* info, ucontext_t& context) {
   if (index == kNoSite) return false;
   const SampleSite& site = SiteAt(index);
   GoOnAt(context, pc);
+  const Busy busy(handlers_);  // Withdraw waits for whoever does not see yet that it is off
+  if (__atomic_load_n(&page_->off, __ATOMIC_SEQ_CST) != 0 && Pid() == page_->pid) return true;  // it is being taken out
   {
     const OwnMemory memory;
     if (!memory.Write(pc, site.original, kBreakpointBytes)) return false;
@@ -280,10 +282,13 @@ void Sampler::Withdraw(SamplePage::Why why) {
   if (!__atomic_compare_exchange_n(&page_->phase, &go, SamplePage::kLeave, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return;
   page_->why = why;
-  Store(page_->off, uint32_t{1});
+  __atomic_store_n(&page_->off, 1, __ATOMIC_SEQ_CST);
   RingBell();
   for (int i = 0; i < 2000 && Load(page_->phase) != SamplePage::kLeft; ++i) {
     Await(&page_->phase, SamplePage::kLeave, kMillisecond);
+  }
+  for (int i = 0; i < 2000 && __atomic_load_n(&handlers_, __ATOMIC_SEQ_CST) != 0; ++i) {
+    Await(&handlers_, Load(handlers_), kMillisecond);
   }
 }
 

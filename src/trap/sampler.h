@@ -54,6 +54,18 @@ class Sampler {
   static constexpr uint32_t kSamples = 8;
   static constexpr uint32_t kNone = UINT32_MAX;
 
+  // Counts those who are in the handler of a breakpoint.
+  class Busy {
+   public:
+    explicit Busy(uint32_t& count) : count_(count) { __atomic_fetch_add(&count_, 1, __ATOMIC_SEQ_CST); }
+    ~Busy() { __atomic_fetch_sub(&count_, 1, __ATOMIC_SEQ_CST); }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+   private:
+    uint32_t& count_;
+  };
+
   const SampleSite& SiteAt(uint32_t index) const;
   void RingBell();
   uint32_t TakeSample();
@@ -73,6 +85,7 @@ class Sampler {
   SampleDoor* door_ = nullptr;
   Watches watches_;
   Sample samples_[kSamples] = {};
+  uint32_t handlers_ = 0;  // of breakpoints, that run now
   uint64_t random_ = 0;
 };
 
