@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include "base/tail_call.h"
 #include "intercept/calls.h"
 #include "intercept/hooks.h"
 #include "intercept/real.h"
@@ -75,13 +76,6 @@ bool IsPath(const char* name) {
 
 }  // namespace
 
-// g++ makes a jump of a call at the end of a function when it optimizes, and this library is never built without; clang can be told.
-#if defined(__clang__)
-#define REDFLAG_JUMP [[clang::musttail]] return
-#else
-#define REDFLAG_JUMP return
-#endif
-
 REDFLAG_REAL(void*, dlopen, const char* name, int mode)
 
 [[gnu::noinline]] static void* OpenAndTell(const char* name, int mode) {
@@ -93,10 +87,8 @@ REDFLAG_REAL(void*, dlopen, const char* name, int mode)
 REDFLAG_EXPORT(void*, dlopen, const char* name, int mode) {
   if (IsPath(name) && hooks::WatchesLibraries()) return OpenAndTell(name, mode);
   const auto real_one = reinterpret_cast<void* (*)(const char*, int)>(real::dlopen.address());
-  REDFLAG_JUMP real_one(name, mode);
+  REDFLAG_TAIL_CALL real_one(name, mode);
 }
-
-#undef REDFLAG_JUMP
 
 REDFLAG_INTERCEPT(int, dlclose, void* library) {
   REDFLAG_LEFT_BY_EXCEPTIONS;

@@ -1,4 +1,4 @@
-// What the files of the compiler's ABI share: how an entry point is declared, and how it ends.
+// What the files of the compiler's ABI share: how an entry point is declared, and who called it.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,3 @@ extern "C" {
 // The place in the program from which the entry point was called. Good in the entry point itself, and in a function that it
 // jumped to.
 #define REDFLAG_CALLER reinterpret_cast<uint64_t>(__builtin_return_address(0))
-
-// g++ makes a jump of a call at the end of a function when it optimizes, and this library is never built without; clang can be
-// told.
-#if defined(__clang__)
-#define REDFLAG_TAIL_CALL [[clang::musttail]] return
-#else
-#define REDFLAG_TAIL_CALL return
-#endif

@@ -5,6 +5,7 @@
 // called last, so that it becomes a jump and finds the program's return address as its own.
 #include <cstdint>
 
+#include "base/tail_call.h"
 #include "clocks/packed_record.h"
 #include "runtime/abi.h"
 #include "runtime/emit.h"
@@ -201,9 +202,10 @@ template <AccessKind kKind>
 [[gnu::noinline]] void RecordEntry(Thread* t, uint64_t outside, Gathered::Entry& entry) {
   const Gathered::Entry taken = entry;
   entry.key = 0;
-  const ContextId context = t->ContextOf(Runtime::Get().contexts(), taken);
+  const ContextId context = t->RememberedContextOf(taken);  // a new one takes locks: inside
   const auto* granule = reinterpret_cast<const void*>(taken.granule());
-  if (RecordsLabel<kKind, false>(t, outside, granule, taken.bytes, context) == Outcome::kDone) {
+  if (context != kNoContext &&
+      RecordsLabel<kKind, false>(t, outside, granule, taken.bytes, context) == Outcome::kDone) {
     Detector::Count(t->state, kKind);
   } else if (Thread* entered = Runtime::Enter(); entered != nullptr) {
     Runtime::Get().RecordGathered(*entered, taken);

@@ -1,7 +1,7 @@
 // Gathered: accesses to parts of granules that a thread has made and not recorded yet.
 //
 // Who walks through bytes comes to each granule eight times, and each time what was there before is covered a little more. So accesses to less than a
-// granule wait here, in a few places of the thread's own, for others of the same place in the program to the rest of it. They are recorded as one
+// granule wait here, in a few places of the thread's own, for others to the rest of it, from wherever in the program. They are recorded as one
 //   - when all of the granule is there, or the place is needed for another one
 //   - when the same bytes are accessed again: what comes next is then known by the cell at a glance
 //   - before the thread enters the runtime for whatever reason (Runtime::Enter), thus before its time changes, before it frees anything, before it ends
@@ -9,7 +9,8 @@
 // Nothing is lost or invented by the delay. A race is found by whoever comes second to the cell, and the one who has waited compares itself with all that is
 // there, with the knowledge that it had when it made the access, since that has not changed. Where something is to be done at the very access (policy.h) nothing waits.
 //
-// Changed by its own thread, which says that it is inside (Thread::mode) and looks at the gate: when that is closed and nobody inside, whoever closed it may look.
+// Used by its own thread. It says that it is inside (Thread::mode) and looks at the gate before it adds anything: when that is closed and nobody is inside, whoever closed
+// it finds entries whole (Runtime::RecordGatheredByOthers).
 #pragma once
 
 #include <cstdint>

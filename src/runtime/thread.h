@@ -65,6 +65,14 @@ class Thread {
   static uint64_t ChildKey(ContextId caller, uint64_t place) {
     return TrailOf(0x94d049bb133111ebu * (uint64_t{Raw(caller)} + 1), place);
   }
+  static uint64_t MixKey(const Gathered::Entry& entry) {
+    uint64_t key = 0x2545f4914f6cdd1du ^ entry.sizes;
+    entry.ForEach([&](uint32_t first, uint32_t, ContextId context) {
+      key = (key ^ (uint64_t{Raw(context)} << 8 | first)) * 0x9fb21c651e98df25u;
+      key ^= key >> 29;
+    });
+    return key;
+  }
   // Each has two places, side by side. Whoever comes takes the first; who was there moves on.
   struct Places {
     Remembered first, second;
@@ -129,20 +137,16 @@ class Thread {
     return node != kNoContext ? node : Remember(key, tree.Child(caller, place));
   }
 
-  // What stands for the contexts of all of them.
-  [[gnu::always_inline]] ContextId ContextOf(ContextTree& tree, const Gathered::Entry& entry) {
+  // What stands for the contexts of all that was gathered of a granule. The second: if it was asked for before and not forgotten since.
+  ContextId ContextOf(ContextTree& tree, const Gathered::Entry& entry) {
+    const ContextId remembered = RememberedContextOf(entry);
+    return remembered != kNoContext ? remembered : Remember(MixKey(entry), Mix(tree, entry));
+  }
+  [[gnu::always_inline]] ContextId RememberedContextOf(const Gathered::Entry& entry) const {
     const ContextId first = entry.contexts[__builtin_ctz(entry.firsts)];
-    if ((entry.firsts & (entry.firsts - 1)) == 0) return first;
-    uint64_t key = 0x2545f4914f6cdd1du ^ entry.sizes;
     bool is_one = true;
-    entry.ForEach([&](uint32_t byte, uint32_t, ContextId context) {
-      key = (key ^ (uint64_t{Raw(context)} << 8 | byte)) * 0x9fb21c651e98df25u;
-      key ^= key >> 29;
-      is_one &= context == first;
-    });
-    if (is_one) return first;
-    const ContextId node = Recall(key);
-    return node != kNoContext ? node : Remember(key, Mix(tree, entry));
+    entry.ForEach([&](uint32_t, uint32_t, ContextId context) { is_one &= context == first; });
+    return is_one ? first : Recall(MixKey(entry));
   }
 
   // Of all locks that are held.
