@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint64_t kWriteBit = uint64_t{2} << (PackedAccess::kKindShift - PackedAccess::kBytesShift);
 constexpr uint64_t kBytesField = 0xff;
+constexpr uint64_t kAllButTime = (uint64_t{1} << (PackedAccess::kTimeShift - PackedAccess::kBytesShift)) - 1;
 
 // What a word differs in from the tag; bits of the bytes field: bytes that it lacks.
 template <bool kIsWrite>
@@ -49,6 +50,14 @@ template <bool kIsWrite, bool kIsLong>
     }
   }
   return is_hit(reinterpret_cast<const uint64_t*>(local.cells + (addr & local.fold) * 2) + (kIsWrite ? 0 : 1), 2);
+}
+
+// The same of one granule, of the word that the cell has for this kind of access.
+template <bool kIsWrite>
+[[gnu::always_inline]] inline bool IsKnownToCell(const void* p, uint64_t needed) {
+  const uint64_t at = (reinterpret_cast<uint64_t>(p) & local.fold) * 2;
+  const auto* words = reinterpret_cast<const uint64_t*>(local.cells + at);
+  return IsHit(DifferenceToTag<kIsWrite>(__atomic_load_n(words + (kIsWrite ? 0 : 1), __ATOMIC_RELAXED)), needed);
 }
 
 // The bytes of an access: in its granule, in the next one, and so on, 8 bits each.
@@ -278,13 +287,75 @@ template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
   }
   if (needed != 0) REDFLAG_TAIL_CALL Record<kSize, true, kKind, kSlow>(p);
 }
-template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
-[[gnu::always_inline]] inline void LookAgain(void* p) {
-  if constexpr (kIsLong) {
-    REDFLAG_TAIL_CALL LookAtEach<kSize, kKind, kSlow>(p);
-  } else {
-    if (!IsHitAgain<IsWrite(kKind)>(p, AlignedOf<kSize>(p))) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
+
+// ---- The usual accesses at a new time ----
+//
+// What is left of most accesses that no filter knows is that the thread has made them before, at an earlier time. They are recorded here, without a frame,
+// and what these functions cannot do is done by Record from the beginning.
+
+// The word of an access, if nothing is out of the ordinary; else 0.
+[[gnu::always_inline]] inline uint64_t UsualWord(Thread* t, AccessKind kind, uint64_t needed, uint64_t place) {
+  if (kIsBoxed || kIgnoresLines || t == nullptr || !Thread::IsOrdinary(t->ModeWord(), kind)) return 0;
+  const ContextId context = t->RememberedContextOf(place);
+  if (Raw(context) <= Raw(kIgnoredContext)) return 0;
+  return t->now | uint64_t{Raw(kind)} << PackedAccess::kKindShift | needed << PackedAccess::kBytesShift | Raw(context);
+}
+
+// Calls change(window) inside of the region of an address.
+template <class Change>
+[[gnu::always_inline]] inline bool ChangesIn(Thread* t, const void* p, Change change) {
+  const uint64_t outside = t->ModeWord();
+  t->SetModeWord(outside | Thread::kInWindow);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  bool done;
+  {
+    const Regions::Window window(reinterpret_cast<uint64_t>(p));
+    done = change(window);
   }
+  t->SetModeWord(outside);
+  return done;
+}
+
+// Of what several read: the thread's word in its plane is of the same bytes. A word of its own there tells that the plane is still of this page.
+template <int kSize, void (*kSlow)(void*)>
+[[gnu::noinline]] void ReadAnew(void* p) {
+  Thread* t = local.thread;
+  const PackedAccess mine(UsualWord(t, AccessKind::kRead, AlignedOf<kSize>(p), REDFLAG_CALLER));
+  const bool done =
+      mine.word() != 0 && ChangesIn(t, p, [&](const Regions::Window& window) __attribute__((always_inline)) {
+        uint64_t* word = Planes::Recall(local.planes, reinterpret_cast<uint64_t>(p));
+        if (!window.is_reading() || word == nullptr || !PackedAccess(*word).IsRenewedBy(mine)) return false;
+        __atomic_store_n(word, mine.word(), __ATOMIC_RELAXED);  // nobody has written since
+        return true;
+      });
+  if (!done) REDFLAG_TAIL_CALL Record<kSize, false, AccessKind::kRead, kSlow>(p);
+  if (Detector::Count(t->state, AccessKind::kRead) % Thread::kMemoryCheck == 0) REDFLAG_TAIL_CALL CheckMemory(p);
+}
+
+// What a read comes to that the plane does not know.
+template <int kSize, void (*kSlow)(void*)>
+[[gnu::noinline]] void LookBeyondPlane(void* p) {
+  const uint64_t needed = AlignedOf<kSize>(p);
+  const uint64_t* word = Planes::Recall(local.planes, reinterpret_cast<uint64_t>(p));
+  const uint64_t difference = DifferenceToTag<false>(__atomic_load_n(word, __ATOMIC_RELAXED));
+  if ((difference & kAllButTime) == (kBytesField & ~needed)) REDFLAG_TAIL_CALL ReadAnew<kSize, kSlow>(p);
+  if (!IsHitAgain<false>(p, needed)) REDFLAG_TAIL_CALL Record<kSize, false, AccessKind::kRead, kSlow>(p);
+}
+
+// An aligned access.
+template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
+[[gnu::always_inline]] inline void Access(void* p) {
+  const uint64_t needed = AlignedOf<kSize>(p);
+  if constexpr (kHasPlanes && !IsWrite(kKind)) {
+    if (const uint64_t* word = Planes::Recall(local.planes, reinterpret_cast<uint64_t>(p))) {
+      if (IsHit(DifferenceToTag<false>(__atomic_load_n(word, __ATOMIC_RELAXED)), needed)) [[likely]]
+        return;
+      REDFLAG_TAIL_CALL LookBeyondPlane<kSize, kSlow>(p);
+    }
+  }
+  if (IsKnownToCell<IsWrite(kKind)>(p, needed)) [[likely]]
+    return;
+  if (!IsHitAgain<IsWrite(kKind)>(p, needed)) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
 }
 
 inline void Slow(const void* p, uint64_t bytes, AccessKind kind, uint64_t place) {
@@ -361,18 +432,16 @@ using redflag::AccessKind;
 using namespace redflag::rt;  // NOLINT: this file is the outside of that namespace
 
 // Aligned.
-#define REDFLAG_ACCESS(name, size, is_write, kind)                                                        \
-  REDFLAG_ABI void __tsan_##name##size(void* p) {                                                         \
-    if (IsKnown<is_write, false>(p, AlignedOf<size>(p))) [[likely]]                                       \
-      return;                                                                                             \
-    REDFLAG_TAIL_CALL LookAgain<size, false, AccessKind::kind, AlignedAccess<size, AccessKind::kind>>(p); \
+#define REDFLAG_ACCESS(name, size, kind)                                      \
+  REDFLAG_ABI void __tsan_##name##size(void* p) {                             \
+    Access<size, AccessKind::kind, AlignedAccess<size, AccessKind::kind>>(p); \
   }
-#define REDFLAG_ACCESSES(size)                      \
-  REDFLAG_ACCESS(read, size, false, kRead)          \
-  REDFLAG_ACCESS(write, size, true, kWrite)         \
-  REDFLAG_ACCESS(read_write, size, true, kWrite)    \
-  REDFLAG_ACCESS(volatile_read, size, false, kRead) \
-  REDFLAG_ACCESS(volatile_write, size, true, kWrite)
+#define REDFLAG_ACCESSES(size)               \
+  REDFLAG_ACCESS(read, size, kRead)          \
+  REDFLAG_ACCESS(write, size, kWrite)        \
+  REDFLAG_ACCESS(read_write, size, kWrite)   \
+  REDFLAG_ACCESS(volatile_read, size, kRead) \
+  REDFLAG_ACCESS(volatile_write, size, kWrite)
 REDFLAG_ACCESSES(1)
 REDFLAG_ACCESSES(2)
 REDFLAG_ACCESSES(4)
@@ -381,10 +450,10 @@ REDFLAG_ACCESSES(8)
 #undef REDFLAG_ACCESS
 
 // Anywhere: in one granule with luck, in two, in three. Those of 16 bytes are called unaligned or not as the program sees it.
-#define REDFLAG_ACCESS(name, size, is_write, kind)                                                    \
-  REDFLAG_ABI void __tsan_##name##size(void* p) {                                                     \
-    if (IsKnown<is_write, true>(p, NeededOf<size>(p))) return;                                        \
-    REDFLAG_TAIL_CALL LookAgain<size, true, AccessKind::kind, SlowAccess<size, AccessKind::kind>>(p); \
+#define REDFLAG_ACCESS(name, size, is_write, kind)                                               \
+  REDFLAG_ABI void __tsan_##name##size(void* p) {                                                \
+    if (IsKnown<is_write, true>(p, NeededOf<size>(p))) return;                                   \
+    REDFLAG_TAIL_CALL LookAtEach<size, AccessKind::kind, SlowAccess<size, AccessKind::kind>>(p); \
   }
 #define REDFLAG_ACCESSES(prefix, size)                      \
   REDFLAG_ACCESS(prefix##read, size, false, kRead)          \

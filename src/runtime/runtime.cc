@@ -308,10 +308,12 @@ void Runtime::Retag(Thread& t) {
   if (detector_.NeedsRenewal(t.state)) {
     detector_.Renew(t.state);
     t.ForgetSeen();  // they are times of another slot
+    t.ForgetPlanes();
     if (CanStopAll() && detector_.slots().IsWorn()) Gate::Ask();
   }
   if (t.is_stale) {
     t.ForgetSeen();  // noted since then, under old times
+    t.ForgetPlanes();
     t.is_stale = false;
   }
   Label(t);
