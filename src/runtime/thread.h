@@ -51,7 +51,7 @@ class Thread {
   };
 
  private:
-  static constexpr int kRememberedBits = 12;
+  static constexpr int kFewestPlacesBits = 12, kMostPlacesBits = 16;
   static constexpr uint32_t kKnownSyncs = 64;
   static constexpr uint32_t kKnownOrders = 256;
   struct Remembered {
@@ -73,11 +73,12 @@ class Thread {
     });
     return key;
   }
-  // Each has two places, side by side. Whoever comes takes the first; who was there moves on.
+  // Each has two places, side by side. Whoever comes takes the first; who was there moves on. If many are pushed out there will be more places: what was
+  // remembered is then found where it was, or asked for anew.
   struct Places {
     Remembered first, second;
   };
-  Places& PlacesOf(uint64_t key) const { return pages_->remembered[key >> (64 - kRememberedBits)]; }
+  Places& PlacesOf(uint64_t key) const { return pages_->remembered[key >> (64 - kMostPlacesBits) & places_mask_]; }
   ContextId Recall(uint64_t key) const {
     const Places& places = PlacesOf(key);
     if (places.first.key == key) return places.first.node;
@@ -86,6 +87,10 @@ class Thread {
   }
   ContextId Remember(uint64_t key, ContextId node) {
     Places& places = PlacesOf(key);
+    if (places.second.key != 0 && ++pushed_out_ > places_mask_ && places_mask_ + 1 < 1u << kMostPlacesBits) {
+      places_mask_ = places_mask_ * 2 + 1;
+      pushed_out_ = 0;
+    }
     places.second = places.first;
     places.first = {.key = key, .node = node};
     return node;
@@ -94,7 +99,7 @@ class Thread {
   // What is large, and zero at first.
   struct Pages {
     uint64_t seen[kSeenWords];
-    Places remembered[1u << kRememberedBits];
+    Places remembered[1u << kMostPlacesBits];
     KnownSync known[kKnownSyncs];
     uint64_t orders[kKnownOrders];
     PlaneOf planes[Planes::kRemembered];
@@ -313,6 +318,8 @@ class Thread {
 
   ContextId chain_ = kNoContext;
   uint64_t chain_key_ = 0;
+  uint64_t places_mask_ = (1u << kFewestPlacesBits) - 1;
+  uint64_t pushed_out_ = 0;
   Pages* const pages_ = static_cast<Pages*>(MapPages(sizeof(Pages)));
 };
 
