@@ -113,6 +113,16 @@ class SampleTest(unittest.TestCase):
             self.assertGreaterEqual(tried, least, run.stderr)
             self.assertEqual(tried, met, run.stderr)
 
+    def test_seconds_are_those_of_sampling(self):
+        # Not of working out what there is to sample, which is long for a large program that was not seen before.
+        os.environ["XDG_CACHE_HOME"], kept = str(ARGS.build / f"empty-{os.getpid()}"), os.environ["XDG_CACHE_HOME"]
+        try:
+            run = Sampled(sys.executable, "-c", "import time; time.sleep(4)", options=["--seconds", "0.5"])
+        finally:
+            shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
+            os.environ["XDG_CACHE_HOME"] = kept
+        self.assertGreater(float(re.search(r"of ([0-9.]+) s of all threads", run.stderr)[1]), 0.4, run.stderr)
+
     def test_budget_zero_stops_nobody(self):
         run = Sampled(build("hot"), "1", options=["--budget", "0%", "--delay", "1"])
         self.assertEqual(run.code, 0, run.stderr)
@@ -243,7 +253,7 @@ class LongTest(unittest.TestCase):
         tried = met = 0
         for _ in range(50):
             code = "import json,re\nfor i in range(300): json.loads(json.dumps({str(k):[k,'x'*k] for k in range(40)}))"
-            run = Sampled("python3", "-c", code, options=["--self-check", "--rate", "50000"])
+            run = Sampled(sys.executable, "-c", code, options=["--self-check", "--rate", "50000"])
             tried += run.count(r"self-check: (\d+) tried")
             met += run.count(r"tried, (\d+) met")
             if tried >= 10000:
