@@ -21,7 +21,7 @@
 
 #include "events/sample_machine.h"
 #include "events/sample_rules.h"
-#include "sample/copied_code.h"
+#include "sample/left_breakpoints.h"
 
 namespace redflag {
 namespace {

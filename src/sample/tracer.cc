@@ -27,7 +27,7 @@
 
 #include "events/sample_machine.h"
 #include "events/sample_rules.h"
-#include "sample/copied_code.h"
+#include "sample/left_breakpoints.h"
 #include "sample/process_maps.h"
 #include "sample/thread_registers.h"
 
@@ -323,14 +323,21 @@ void Tracer::LetGo(pid_t tid) {
   if (stop.there) Detach(tid, stop.status >> 16 == 0 ? WSTOPSIG(stop.status) : 0);
 }
 
-// The program has breakpoints in itself, which end it. Not with the shield: it would come back for ever.
+// A breakpoint that is none of ours. If the file has something else there it was left behind when all who sampled were killed at once: it is taken
+// out. Else the program has it in itself, and is ended by it. Not with the shield: it would come back for ever.
 bool Tracer::OnOwnBreakpoint(Thread& thread) {
   siginfo_t info{};
   NativeRegisters registers{};
   if (shield_ == nullptr || !shield_->is_up() || thread.process != pid_) return false;
   if (ptrace(PTRACE_GETSIGINFO, thread.tid, nullptr, &info) != 0 || info.si_code != SI_KERNEL) return false;
   if (!ReadRegisters(thread.tid, registers)) return false;
-  SetProgramCounter(registers, ProgramCounter(registers) - kBreakpointAdvance);
+  const uint64_t pc = ProgramCounter(registers) - kBreakpointAdvance;
+  SetProgramCounter(registers, pc);
+  if (RestoreFromFile(pid_, pc)) {
+    WriteRegisters(thread.tid, registers);
+    GoOn(thread, 0);
+    return true;
+  }
   if (GoOnAfter(thread, shield_->LowerBy(thread.tid, pid_, registers))) GoOn(thread, 0);
   return true;
 }

@@ -158,7 +158,7 @@ def signal_state(pid):
     with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         begin, end = next((int(word, 16) for word in line.split()[0].split("-")) for line in maps if line.endswith("[vdso]\n"))
         memory.seek(begin)
-        return [status(pid, name) for name in ("SigCgt", "SigIgn", "SigBlk")], memory.read(end - begin)
+        return [status(pid, name) for name in ("SigCgt", "SigIgn")], memory.read(end - begin)
 
 
 def tracer_of(redflag):
