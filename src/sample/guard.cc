@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -46,6 +49,25 @@ void BeCalled(const std::string& name) {
   auto* arguments = reinterpret_cast<char*>(begin);  // NOLINT: an address of our own
   std::memset(arguments, 0, end - begin);
   std::memcpy(arguments, name.data(), std::min<size_t>(name.size(), end - begin - 1));
+}
+
+// One of these for a process at a time: one that is about to leave still has its shield to lower. Both guard and tracer have it, until the last of them
+// ends, however that is. -1: it took too long.
+int AwaitTurn(pid_t pid) {
+  constexpr int kTurns = 5000;  // of a millisecond
+  const int turn = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  const std::string text = fmt::format("redflag-attach-{}", pid);  // without a file: the first letter is 0
+  std::memcpy(name.sun_path + 1, text.data(), text.size());
+  const auto bytes = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  for (int i = 0; i < kTurns; ++i) {
+    if (bind(turn, reinterpret_cast<const sockaddr*>(&name), bytes) == 0) return turn;
+    if (errno != EADDRINUSE) break;
+    usleep(1000);
+  }
+  if (turn >= 0) close(turn);
+  return -1;
 }
 
 // The page of breakpoints, as the tracer left it.
@@ -109,7 +131,7 @@ class LeftPage {
 
 int RunGuarded(pid_t pid, int page_fd, const std::function<int(TrapShield&)>& work) {
   int life[2] = {-1, -1};
-  TrapShield shield(pid);
+  TrapShield shield(AwaitTurn(pid) >= 0 ? pid : 0);
   shield.Raise();
   // Without a guard: it is lowered by who does the work.
   const auto work_alone = [&](const auto& is_alone) {

@@ -127,19 +127,21 @@ TrapShield::TrapShield(pid_t pid) : pid_(pid) {
   if (StatusOf(pid, "Seccomp:") == "0") address_ = FindRoom(pid);
   if (address_ == 0 || !HandlesTrap(pid)) return;
   // Its own handler, or one that was left behind when all of us were killed at once.
-  is_up_ = IsThere();
+  is_up_ = IsThere(pid);
   if (!is_up_) address_ = 0;
 }
 
-bool TrapShield::IsThere() const {
+bool TrapShield::IsThere(pid_t process) const {
   char magic[sizeof shield::kMagic] = {};
-  return Memory(pid_).Read(address_, magic, sizeof magic) && std::memcmp(magic, shield::kMagic, sizeof magic) == 0;
+  return Memory(process).Read(address_, magic, sizeof magic) && std::memcmp(magic, shield::kMagic, sizeof magic) == 0;
 }
 
 bool TrapShield::IsInside(uint64_t pc) const { return pc >= address_ && pc < address_ + sizeof(Image); }
 
 void TrapShield::Raise() {
-  if (address_ == 0 || is_up_) return;
+  if (address_ == 0) return;
+  if (IsThere(pid_)) SettleAll();  // somebody was killed while a thread was on its way
+  if (is_up_) return;
   const Image image = shield::ImageAt(address_);
   if (!Memory(pid_).Write(address_, &image, sizeof image)) {
     address_ = 0;
@@ -149,10 +151,8 @@ void TrapShield::Raise() {
 }
 
 void TrapShield::Lower(bool after_kill) {
-  if (address_ == 0 || !IsThere()) return;  // it may have become another program
-  if (after_kill) {
-    for (const pid_t tid : ThreadsOf(pid_)) Settle(tid);
-  }
+  if (address_ == 0 || !IsThere(pid_)) return;  // it may have become another program
+  if (after_kill) SettleAll();
   // The tracer may have raised it.
   if (HandlesTrap(pid_) && !SetByAnyone(false)) return;
   is_up_ = false;
@@ -185,6 +185,10 @@ bool TrapShield::SetByAnyone(bool up) {
     if (stop.done) return HandlesTrap(pid_) == up;
   }
   return false;
+}
+
+void TrapShield::SettleAll() const {
+  for (const pid_t tid : ThreadsOf(pid_)) Settle(tid);
 }
 
 // It has nothing to do with a breakpoint any more. There are none: once that is so it stays so. Who sleeps has met none.
@@ -227,13 +231,14 @@ TrapShield::Stop TrapShield::SetBy(pid_t tid, pid_t process, NativeRegisters reg
 
 TrapShield::Stop TrapShield::RaiseBy(pid_t tid, const NativeRegisters& registers) {
   const Image image = shield::ImageAt(address_);
-  if (!Memory(pid_).Write(address_, &image, sizeof image)) return {};
+  if (!IsThere(pid_) && !Memory(pid_).Write(address_, &image, sizeof image)) return {};
   const Stop stop = SetBy(tid, pid_, registers, true);
   is_up_ = stop.done;
   return stop;
 }
 
 TrapShield::Stop TrapShield::LowerBy(pid_t tid, pid_t process, const NativeRegisters& registers) {
+  if (!IsThere(process)) return {};
   const Stop stop = SetBy(tid, process, registers, false);
   if (!stop.done) return stop;
   const Image nothing{};

@@ -22,7 +22,7 @@ namespace redflag {
 
 class TrapShield {
  public:
-  // Nothing is changed yet.
+  // Nothing is changed yet. 0: of no process, and never possible.
   explicit TrapShield(pid_t pid);
 
   // By a process that does not trace it. Not possible if the process handles SIGTRAP itself, restricts its system calls, or all of its threads
@@ -52,8 +52,9 @@ class TrapShield {
   Stop SetBy(pid_t tid, pid_t process, NativeRegisters registers, bool up) const;
   bool SetByAnyone(bool up);
   void Settle(pid_t tid) const;
+  void SettleAll() const;
   bool IsInside(uint64_t pc) const;
-  bool IsThere() const;
+  bool IsThere(pid_t process) const;
 
   pid_t pid_;
   uint64_t address_ = 0;  // 0: there is no room, or no use

@@ -197,6 +197,24 @@ class AttachTest(unittest.TestCase):
         self.assertEqual((process.wait(PATIENCE), process.stdout.read()), (7, UNDISTURBED.format(signals)))
         print(f"{sum(client.asked for client in clients)} requests", end=" ", file=sys.stderr)
 
+    def kill_as_it_begins(self, times):
+        """The process that was started; its child leaves then, if there is one already. What is left behind the next one takes away."""
+        moments = random.Random(os.getpid())
+        with server("unblocked") as process:
+            clients = [Client(process.path) for _ in range(3)]
+            signals = signal_state(process.pid)
+            for number in range(times):
+                with running(ARGS.redflag, "attach", "--seconds", "0", "--rate", "1000", *BUSY, process.pid, stderr=subprocess.DEVNULL) as redflag:
+                    time.sleep(moments.uniform(0, 0.06))
+                    redflag.kill()
+                await_left(process.pid)
+                self.assertIsNone(process.poll(), f"ended after {number + 1} times")
+            run = Attached(process.pid, "--seconds", "0.2", "--exit-code", "0", *BUSY)
+            self.assertEqual(run.code, 0, run.stderr)
+            self.assertTrue(text_is_as_in_file(process.pid, process.program))
+            self.assertEqual(signal_state(process.pid), signals)
+            self.served_all(process, clients, 0)
+
     def kill_the_tracer(self, times):
         """At any moment, from the first on. Without the thread that has all signals blocked: the kernel lets nobody keep that alive."""
         moments, taken = random.Random(os.getpid()), 0
@@ -285,6 +303,9 @@ class ShortTest(AttachTest):
 
     def test_the_tracer_is_killed_at_any_moment(self):
         self.kill_the_tracer(5)
+
+    def test_it_is_killed_as_it_begins(self):
+        self.kill_as_it_begins(20)
 
     def test_the_tracer_of_a_quiet_process_is_killed(self):
         with server("quiet") as process:
@@ -484,6 +505,9 @@ class ShortTest(AttachTest):
 class LongTest(AttachTest):
     def test_the_tracer_is_killed_at_any_moment(self):
         self.kill_the_tracer(50)
+
+    def test_it_is_killed_as_it_begins(self):
+        self.kill_as_it_begins(300)
 
     def test_a_hundred_times(self):
         self.attach_and_leave(100, ["--seconds", "0.2", "--rate", "1000", *BUSY])
