@@ -36,7 +36,8 @@ int RunAttach(Options& options) {
     return kBadInput;
   }
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, OnSignal);
-  return RunGuarded(options.pid, attachment.page_fd(), [&] {
+  return RunGuarded(options.pid, attachment.page_fd(), [&](TrapShield& shield) {
+    attachment.SetShield(&shield);
     const std::string problem = attachment.Run([] { return is_asked_to_stop != 0; });
     if (!problem.empty()) {
       fmt::print(stderr, "redflag attach: {}\n", problem);

@@ -1,6 +1,7 @@
 #include "collect/symbol_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,6 +101,17 @@ std::string SymbolFile::CalledBefore(uint64_t return_address) {
   GElf_Addr bias = 0;
   if (!called_) called_.emplace(dwfl_module_getelf(module_, &bias));
   return called_->Before(return_address);
+}
+
+std::string SymbolFile::UnnamedAt(uint64_t address) {
+  GElf_Addr bias = 0;
+  if (!functions_) functions_.emplace(dwfl_module_getelf(module_, &bias));
+  const unsigned char* bytes = nullptr;
+  GElf_Addr ignored = 0;
+  const int count = dwfl_module_build_id(module_, &bytes, &ignored);
+  std::string build;
+  for (int i = 0; i < count; ++i) build += fmt::format("{:02x}", bytes[i]);
+  return fmt::format("{}+{:x}", build, functions_->FunctionAt(address).value_or(address));
 }
 
 bool SymbolFile::Covers(uint64_t address) const {

@@ -25,6 +25,7 @@
 #include "collect/dwarf_pointees.h"
 #include "collect/dwarf_variables.h"
 #include "collect/symbol_table.h"
+#include "collect/unwind_table.h"
 #include "report/race_report.h"
 
 namespace redflag {
@@ -92,6 +93,9 @@ class SymbolFile {
   std::optional<uint64_t> FrameEndAt(uint64_t return_address, uint64_t slot);
   // The function of another library that was called before a return address; empty: none.
   std::string CalledBefore(uint64_t return_address);
+  // Which function that is, where it has no name: which build of the file, and where in it the function begins. Of code that no table lists: where
+  // it is itself.
+  std::string UnnamedAt(uint64_t address);
   // Is the address in memory that the file is loaded into, code or data?
   bool Covers(uint64_t address) const;
 
@@ -108,6 +112,7 @@ class SymbolFile {
   std::vector<std::pair<uint64_t, uint64_t>> segments_;
   std::optional<SymbolTable> symbols_;
   std::optional<CalledFunctions> called_;
+  std::optional<UnwindTable> functions_;
   bool dwarf_tried_ = false;
   std::optional<DwarfIndex> dwarf_;
   std::optional<DwarfVariables> variables_;

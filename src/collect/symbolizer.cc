@@ -32,6 +32,9 @@ const std::vector<Frame>& Symbolizer::Frames(const std::string& path, const File
     frame.module = path;
     frame.offset = return_address;
   }
+  if (Frame& only = frames.front(); entry.file != nullptr && only.function.empty() && only.file.empty()) {
+    only.unnamed = entry.file->UnnamedAt(return_address - 1);
+  }
   if (entry.file != nullptr) frames.front().called = entry.file->CalledBefore(return_address);
   return frames;
 }

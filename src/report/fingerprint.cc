@@ -22,10 +22,14 @@ uint64_t HashText(std::string_view text) {
   return hash;
 }
 
+std::string FileName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
 std::string NameOf(const Frame& frame) {
   if (!frame.function.empty()) return PlainName(frame.function);
   const std::string& file = frame.file.empty() ? frame.module : frame.file;
-  return "in " + file.substr(file.rfind('/') + 1);
+  std::string name = "in " + FileName(file);
+  if (!frame.unnamed.empty()) name += " " + frame.unnamed;
+  return name;
 }
 
 // A function that calls itself counts once: how deep it was is chance.
@@ -60,10 +64,15 @@ std::string PlainVariable(std::string_view variable) {
   return plain;
 }
 
-// Locals are renamed at will, and not always known.
+// Locals are renamed at will, and not always known. Of what has no names, variables are told apart as functions are.
 std::string VariableOf(const RaceReport& report) {
   if (report.access.descriptor) return "file descriptor";
   if (report.block && report.block->place == RacyBlock::Place::kStack) return "";
+  const Frame* own = InnermostOwn(report.access.stack);
+  if (report.variable.empty() && report.block && !report.block->module.empty() && own != nullptr &&
+      !own->unnamed.empty()) {
+    return fmt::format("{}+{:x}", FileName(report.block->module), report.block->module_offset);
+  }
   return PlainVariable(report.variable);
 }
 

@@ -3,7 +3,8 @@
 //   the variable, by name, if it is not a local one
 //   for each side: the kind of access, and the innermost functions of the user's own code, inlined ones too
 //
-// and of no address, line, offset, thread, or order of the two sides. docs/ranking.md says how stable it is, measured.
+// and of no address, line, offset, thread, or order of the two sides. docs/ranking.md says how stable it is, measured. Only where the code has
+// neither names nor source (a stripped program) functions and variables go by their places in it, and what it is called ends with that build.
 #pragma once
 
 #include <string>

@@ -25,6 +25,8 @@ struct Frame {
   uint64_t offset = 0;   // in it: the return address, as `redflag symbolize` wants it
   bool inlined = false;  // into the next frame
   std::string called{};  // the function of another library that it called here; empty: none, or not known
+  // Without function and source: what tells this function from others of the file, for as long as that is not built anew; empty: not known.
+  std::string unnamed{};
 };
 
 struct HeldLockInfo {

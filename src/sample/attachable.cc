@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 
@@ -82,8 +81,7 @@ std::string WhyNotAttach(pid_t pid) {
                        CommandOf(tracer));
   }
   if (const std::string problem = WhyNotProgram(exe); !problem.empty()) return fmt::format("{} {}", pid, problem);
-  const uint64_t ignored = std::strtoull(StatusOf(pid, "SigIgn:").c_str(), nullptr, 16);
-  if ((ignored >> (SIGTRAP - 1) & 1) != 0) {
+  if ((SignalsOf(pid, "SigIgn:") & SignalBit(SIGTRAP)) != 0) {
     return fmt::format("process {} ignores SIGTRAP, and a breakpoint would change that for good", pid);
   }
   return "";

@@ -22,6 +22,9 @@ class Attachment {
   // Of the page of breakpoints, for RunGuarded; -1: there is no memory.
   int page_fd() const { return session_.page_fd(); }
 
+  // For RunGuarded; before it runs.
+  void SetShield(TrapShield* shield) { tracer_.SetShield(shield); }
+
   // Until the time is over, the process has ended, or `stop` says so. An error in words, and nothing was done; empty: none.
   std::string Run(const std::function<bool()>& stop);
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <climits>
 #include <csignal>
+#include <optional>
 #include <utility>
 
 #include "collect/wire_writer.h"
@@ -81,20 +82,21 @@ void Controller::Leave(Guest& guest) {
 }
 
 void Controller::Run(pid_t program, const std::function<bool()>& ended) {
-  const auto begin = Session::Clock::now();
+  std::optional<Session::Clock::time_point>
+      begin;  // of the first that is sampled: what it takes until then is no time of sampling
   bool over = false;
   for (;;) {
     const uint32_t bell = Atomic(door_->bell).load(std::memory_order_acquire);
     const bool is_last = ended();
     Answer(program);
     const auto now = Session::Clock::now();
-    const double seconds = std::chrono::duration<double>(now - begin).count();
-    const bool stop = !over && options_.seconds > 0 && seconds >= options_.seconds;
-    over |= stop;
+    const double seconds = begin ? std::chrono::duration<double>(now - *begin).count() : 0;
+    over |= options_.seconds > 0 && seconds >= options_.seconds;
     for (Guest& guest : sessions_) {
       if (guest.gone) continue;
       guest.session->Tick(now);
-      if (stop) guest.session->Stop();
+      if (!begin && guest.session->has_begun()) begin = Session::Clock::now();
+      if (over && guest.session->has_begun()) guest.session->Stop();  // who comes later, too
       guest.collector->WriteDue(Collector::Clock::now());
       if (guest.session->pid() != program && !IsAlive(guest.session->pid())) Leave(guest);
     }

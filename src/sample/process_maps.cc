@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -58,6 +59,21 @@ std::vector<MappedFile> ReadMaps(pid_t pid) {
     }
   }
   return files;
+}
+
+MappedRange FindKernelCode(pid_t pid) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  for (std::string line; std::getline(maps, line);) {
+    MappedRange range;
+    char dash = 0;
+    std::istringstream words(line);
+    if (line.ends_with("[vdso]") && words >> std::hex >> range.begin >> dash >> range.end) return range;
+  }
+  return {};
+}
+
+uint64_t SignalsOf(pid_t pid, const std::string& name) {
+  return std::strtoull(StatusOf(pid, name).c_str(), nullptr, 16);
 }
 
 std::string StatusOf(pid_t pid, const std::string& name) {

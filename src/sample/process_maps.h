@@ -19,6 +19,16 @@ struct MappedFile {
 // Those with code, in the order of their addresses. Empty if the process is gone.
 std::vector<MappedFile> ReadMaps(pid_t pid);
 
+// The code that the kernel itself maps into it (vdso); empty: none.
+struct MappedRange {
+  uint64_t begin = 0, end = 0;
+};
+MappedRange FindKernelCode(pid_t pid);
+
+// A set of signals in the status of a process or thread, such as "SigPnd:".
+uint64_t SignalsOf(pid_t pid, const std::string& name);
+constexpr uint64_t SignalBit(int signal) { return uint64_t{1} << (signal - 1); }
+
 // What /proc/PID/status says behind a name such as "Threads:"; empty: nothing.
 std::string StatusOf(pid_t pid, const std::string& name);
 

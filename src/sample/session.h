@@ -37,6 +37,8 @@ class Session {
   void SetOutside(uint32_t watches, int error);
   const SampleCounters& counters() const { return breakpoints_.page()->counters; }
   size_t sites() const { return breakpoints_.size(); }
+  // Are there breakpoints, and does the process go on?
+  bool has_begun() const { return last_tick_ != Clock::time_point{}; }
   uint32_t watches() const { return breakpoints_.page()->watches; }
 
   // What is due: breakpoints, time to stop threads for, reports.

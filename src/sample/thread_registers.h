@@ -28,16 +28,18 @@ inline void CopyRegisters(const NativeRegisters& from, uint64_t* to) {
   for (int i = 0; i < 16; ++i) to[i] = all[i];
 }
 
+// System calls that the kernel does not begin again, and that leave nothing half done.
+inline constexpr uint64_t kCallsBegunAgain[] = {232 /*epoll_wait*/,    281 /*epoll_pwait*/, 441 /*epoll_pwait2*/,
+                                                65 /*semop*/,          220 /*semtimedop*/,  208 /*io_getevents*/,
+                                                333 /*io_pgetevents*/, 45 /*recvfrom*/,     128 /*rt_sigtimedwait*/,
+                                                47 /*recvmsg*/,        43 /*accept*/,       288 /*accept4*/};
+
 // A system call that was interrupted by nobody but us is begun again, as the kernel does for most by itself. Does it if that is so: the
 // registers are to be written then. With a handler of the program in between it still fails with EINTR.
 inline bool BeginCallAgain(NativeRegisters& registers) {
   constexpr int64_t kRestartWithoutHandler = 514;  // ERESTARTNOHAND
-  // Those that the kernel does not begin again, and that leave nothing half done.
-  constexpr uint64_t kCalls[] = {232 /*epoll_wait*/,      281 /*epoll_pwait*/,  441 /*epoll_pwait2*/,  65 /*semop*/,
-                                 220 /*semtimedop*/,      208 /*io_getevents*/, 333 /*io_pgetevents*/, 45 /*recvfrom*/,
-                                 128 /*rt_sigtimedwait*/, 47 /*recvmsg*/,       43 /*accept*/,         288 /*accept4*/};
   if (static_cast<int64_t>(registers.rax) != -EINTR) return false;
-  for (const uint64_t call : kCalls) {
+  for (const uint64_t call : kCallsBegunAgain) {
     if (registers.orig_rax != call) continue;
     registers.rax = static_cast<uint64_t>(-kRestartWithoutHandler);
     return true;
@@ -90,6 +92,12 @@ inline bool ReadRegisters(pid_t tid, NativeRegisters& registers) {
 inline bool WriteRegisters(pid_t tid, NativeRegisters& registers) {
   iovec room{.iov_base = &registers, .iov_len = sizeof registers};
   return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &room) == 0;
+}
+
+// The system call that it was in, if any, does not fail because of us.
+inline void ContinueCall(pid_t tid) {
+  NativeRegisters registers{};
+  if (ReadRegisters(tid, registers) && BeginCallAgain(registers)) WriteRegisters(tid, registers);
 }
 
 }  // namespace redflag

@@ -22,12 +22,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "events/sample_machine.h"
 #include "events/sample_rules.h"
+#include "sample/left_breakpoints.h"
 #include "sample/process_maps.h"
 #include "sample/thread_registers.h"
 
@@ -36,19 +36,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC;
+constexpr long kOptions =
+    PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
 constexpr uint64_t kIdleNanoseconds = 100'000'000;
 constexpr uint64_t kLeaveNanoseconds = 1'000'000;
 constexpr std::chrono::milliseconds kLeavePatience{1000};
 
-constexpr uint64_t Bit(int signal) { return uint64_t{1} << (signal - 1); }
 // What nobody blocks but who blocks everything.
-constexpr uint64_t kOfAll = Bit(SIGILL) | Bit(SIGFPE) | Bit(SIGSEGV) | Bit(SIGBUS);
+constexpr uint64_t kOfAll = SignalBit(SIGILL) | SignalBit(SIGFPE) | SignalBit(SIGSEGV) | SignalBit(SIGBUS);
 
 void* Word(uint64_t value) { return reinterpret_cast<void*>(value); }  // NOLINT: ptrace's signature
-
-// A set of signals in /proc/PID/task/TID/status.
-uint64_t Signals(pid_t tid, const char* name) { return std::strtoull(StatusOf(tid, name).c_str(), nullptr, 16); }
 
 // R, S, D, t...; 0: it is gone.
 char StateOf(pid_t tid) {
@@ -58,15 +55,9 @@ char StateOf(pid_t tid) {
 
 // Does the process do nothing about it?
 bool IsIgnored(pid_t pid, int signal) {
-  if ((Signals(pid, "SigIgn:") & Bit(signal)) != 0) return true;
+  if ((SignalsOf(pid, "SigIgn:") & SignalBit(signal)) != 0) return true;
   const bool by_default = signal == SIGCHLD || signal == SIGURG || signal == SIGWINCH || signal == SIGCONT;
-  return by_default && (Signals(pid, "SigCgt:") & Bit(signal)) == 0;
-}
-
-// The system call that it was in, if any, does not fail because of us.
-void ContinueCall(pid_t tid) {
-  NativeRegisters registers{};
-  if (ReadRegisters(tid, registers) && BeginCallAgain(registers)) WriteRegisters(tid, registers);
+  return by_default && (SignalsOf(pid, "SigCgt:") & SignalBit(signal)) == 0;
 }
 
 bool IsGroupStop(int signal) {
@@ -166,7 +157,7 @@ Tracer::Thread& Tracer::Add(pid_t tid, pid_t process) {
   thread = std::make_unique<Thread>();
   thread->tid = tid;
   thread->process = process;
-  thread->blocked = Signals(tid, "SigBlk:");
+  thread->blocked = SignalsOf(tid, "SigBlk:");
   if (process != pid_) return *thread;
   int error = 0;
   const uint32_t count = thread->watches.Open(tid, error);
@@ -229,7 +220,7 @@ void Tracer::Leave() {
     bool all = expected_.empty();
     for (const auto& [tid, thread] : threads_) {
       const bool listens = thread->state == Thread::State::kListens;
-      if (listens && (Signals(tid, "SigPnd:") & Bit(SIGTRAP)) == 0) continue;
+      if (listens && (SignalsOf(tid, "SigPnd:") & SignalBit(SIGTRAP)) == 0) continue;
       const char state = StateOf(tid);
       if (!listens && (state == 'S' || state == 'Z' || state == 'X' || state == '\0')) continue;
       all = false;
@@ -260,7 +251,7 @@ void Tracer::OnStop(Thread& thread, int signal, int event) {
   const State before = std::exchange(thread.state, State::kRuns);
   switch (event) {
     case 0:
-      if (signal == SIGTRAP && OnBreakpoint(thread)) return;
+      if (signal == SIGTRAP && (OnBreakpoint(thread) || OnOwnBreakpoint(thread))) return;
       // To a process that is not traced, nothing would have happened at all.
       if (IsIgnored(pid_, signal)) ContinueCall(thread.tid);
       return GoOn(thread, signal);
@@ -285,7 +276,7 @@ void Tracer::OnStop(Thread& thread, int signal, int event) {
       if (IsGroupStop(signal) && !is_leaving_) return Listen(thread);
       if (!is_leaving_) return GoOn(thread, 0);
       // A breakpoint that it met is told next.
-      if ((Signals(thread.tid, "SigPnd:") & Bit(SIGTRAP)) != 0) {
+      if ((SignalsOf(thread.tid, "SigPnd:") & SignalBit(SIGTRAP)) != 0) {
         ptrace(PTRACE_CONT, thread.tid, nullptr, nullptr);
         return;
       }
@@ -305,8 +296,9 @@ void Tracer::OnNewcomer(pid_t tid, int status) {
     return OnStop(thread, WSTOPSIG(status), status >> 16);
   }
   const int64_t differs = syscall(SYS_kcmp, pid_, tid, KCMP_VM, 0, 0);
-  if (differs != 0) TakeOutOf(tid);
-  if (differs > 0) return Detach(tid, 0);
+  SamplePage* page = page_.load(std::memory_order_acquire);
+  if (differs != 0 && page != nullptr) TakeOutOfCopy(page, tid);
+  if (differs > 0) return LetGo(tid);
   OnStop(Add(tid, process), WSTOPSIG(status), status >> 16);
 }
 
@@ -323,6 +315,44 @@ void Tracer::OnExec(Thread& thread) {
   Detach(tid, 0);
 }
 
+// A process that was forked: it is not ours.
+void Tracer::LetGo(pid_t tid) {
+  NativeRegisters registers{};
+  if (shield_ == nullptr || !shield_->is_up() || !ReadRegisters(tid, registers)) return Detach(tid, 0);
+  const TrapShield::Stop stop = shield_->LowerBy(tid, tid, registers);
+  if (stop.there) Detach(tid, stop.status >> 16 == 0 ? WSTOPSIG(stop.status) : 0);
+}
+
+// A breakpoint that is none of ours. If the file has something else there it was left behind when all who sampled were killed at once: it is taken
+// out. Else the program has it in itself, and is ended by it. Not with the shield: it would come back for ever.
+bool Tracer::OnOwnBreakpoint(Thread& thread) {
+  siginfo_t info{};
+  NativeRegisters registers{};
+  if (shield_ == nullptr || !shield_->is_up() || thread.process != pid_) return false;
+  if (ptrace(PTRACE_GETSIGINFO, thread.tid, nullptr, &info) != 0 || info.si_code != SI_KERNEL) return false;
+  if (!ReadRegisters(thread.tid, registers)) return false;
+  const uint64_t pc = ProgramCounter(registers) - kBreakpointAdvance;
+  SetProgramCounter(registers, pc);
+  if (RestoreFromFile(pid_, pc)) {
+    WriteRegisters(thread.tid, registers);
+    GoOn(thread, 0);
+    return true;
+  }
+  if (GoOnAfter(thread, shield_->LowerBy(thread.tid, pid_, registers))) GoOn(thread, 0);
+  return true;
+}
+
+// Sees to what came while a thread was about something of ours. Is it still stopped, and nothing came?
+bool Tracer::GoOnAfter(Thread& thread, const TrapShield::Stop& stop) {
+  if (stop.there && stop.status == 0) return true;
+  if (stop.there) {
+    OnStop(thread, WSTOPSIG(stop.status), stop.status >> 16);
+  } else {
+    Remove(thread.tid);
+  }
+  return false;
+}
+
 bool Tracer::OnBreakpoint(Thread& thread) {
   SamplePage* page = page_.load(std::memory_order_acquire);
   siginfo_t info{};
@@ -337,8 +367,8 @@ bool Tracer::OnBreakpoint(Thread& thread) {
   WriteRegisters(thread.tid, registers);
   [[maybe_unused]] const ssize_t written =
       pwrite(memory_, site.original, kBreakpointBytes, static_cast<off_t>(site.address));
-  RestoreMask(thread);
   const bool is_guest = thread.process != pid_;
+  const bool was_blocked = RestoreMask(thread);
   std::atomic_ref(is_guest ? page->counters.elsewhere : page->counters.fired).fetch_add(1, std::memory_order_relaxed);
   if (sampler_ == nullptr) {
     sampler_ = std::make_unique<OutsideSampler>(
@@ -347,6 +377,14 @@ bool Tracer::OnBreakpoint(Thread& thread) {
           for (const auto& [tid, its] : threads_) each(tid, its->watches);
         },
         [this](pid_t tid) { Release(tid); });
+  }
+  // The kernel takes the handler away from who has the signal blocked.
+  if (shield_ != nullptr && was_blocked && !is_guest) shield_->SetLost();
+  if (shield_ != nullptr && shield_->is_possible() && !shield_->is_up() && !is_guest) {
+    if (!GoOnAfter(thread, shield_->RaiseBy(thread.tid, registers))) {
+      sampling::TellFired(page, index);
+      return true;
+    }
   }
   const bool is_off = std::atomic_ref(page->off).load(std::memory_order_acquire) != 0;
   if (!is_guest && !is_off && !is_leaving_ && sampler_->Begin(thread.tid, index, registers)) {
@@ -398,32 +436,13 @@ void Tracer::Remove(pid_t tid) {
 }
 
 // The kernel unblocks the signal of a breakpoint in a thread that has it blocked. Whether it had can be told by what else it blocks.
-void Tracer::RestoreMask(const Thread& thread) const {
+bool Tracer::RestoreMask(const Thread& thread) {
   uint64_t mask = 0;
-  if (ptrace(PTRACE_GETSIGMASK, thread.tid, Word(sizeof mask), &mask) != 0 || (mask & Bit(SIGTRAP)) != 0) return;
-  if ((mask & kOfAll) != kOfAll && thread.blocked != (mask | Bit(SIGTRAP))) return;
-  mask |= Bit(SIGTRAP);
-  ptrace(PTRACE_SETSIGMASK, thread.tid, Word(sizeof mask), &mask);
-}
-
-// It has copies of the breakpoints that there were when it was forked, which need not be those that there are now.
-void Tracer::TakeOutOf(pid_t process) {
-  SamplePage* page = page_.load(std::memory_order_acquire);
-  const int memory = open(fmt::format("/proc/{}/mem", process).c_str(), O_RDWR | O_CLOEXEC);
-  const uint32_t modules = page == nullptr ? 0 : std::atomic_ref(page->module_count).load(std::memory_order_acquire);
-  for (const SampleModule& module : std::span(page == nullptr ? nullptr : page->modules, modules)) {
-    std::vector<std::byte> code(module.end - module.begin);
-    const ssize_t got = pread(memory, code.data(), code.size(), static_cast<off_t>(module.begin));
-    for (uint32_t i = module.first_site; i < module.first_site + module.count; ++i) {
-      const SampleSite& site = sampling::SitesOf(page)[i];
-      const uint64_t at = site.address - module.begin;
-      if (got < 0 || at + kBreakpointBytes > static_cast<uint64_t>(got)) continue;
-      if (std::memcmp(code.data() + at, kBreakpoint, kBreakpointBytes) != 0) continue;
-      [[maybe_unused]] const ssize_t written =
-          pwrite(memory, site.original, kBreakpointBytes, static_cast<off_t>(site.address));
-    }
-  }
-  if (memory >= 0) close(memory);
+  if (ptrace(PTRACE_GETSIGMASK, thread.tid, Word(sizeof mask), &mask) != 0 || (mask & SignalBit(SIGTRAP)) != 0)
+    return false;
+  if ((mask & kOfAll) != kOfAll && thread.blocked != (mask | SignalBit(SIGTRAP))) return false;
+  mask |= SignalBit(SIGTRAP);
+  return ptrace(PTRACE_SETSIGMASK, thread.tid, Word(sizeof mask), &mask) == 0;
 }
 
 }  // namespace redflag

@@ -24,6 +24,7 @@
 #include "events/sample_page.h"
 #include "sample/outside_sampler.h"
 #include "sample/thread_watches.h"
+#include "sample/trap_shield.h"
 
 namespace redflag {
 
@@ -37,6 +38,8 @@ class Tracer {
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
 
+  // For as long as there are breakpoints; before it starts. Null: there is none.
+  void SetShield(TrapShield* shield) { shield_ = shield; }
   // All threads are seized. An error in words; empty: none.
   std::string Start();
   // Data breakpoints of a thread; if there are none, `error` is why.
@@ -74,16 +77,19 @@ class Tracer {
   void OnStop(Thread& thread, int signal, int event);
   void OnNewcomer(pid_t tid, int status);
   bool OnBreakpoint(Thread& thread);
+  bool OnOwnBreakpoint(Thread& thread);
+  bool GoOnAfter(Thread& thread, const TrapShield::Stop& stop);
+  void LetGo(pid_t tid);
   void OnExec(Thread& thread);
   void Release(pid_t tid);
   void GoOn(Thread& thread, int signal);
   static void Listen(Thread& thread);
   void Detach(pid_t tid, int signal);
   void Remove(pid_t tid);
-  void RestoreMask(const Thread& thread) const;
-  void TakeOutOf(pid_t process);
+  static bool RestoreMask(const Thread& thread);
 
   pid_t pid_;
+  TrapShield* shield_ = nullptr;  // the worker's, once it has started
   std::thread worker_;
   std::atomic<SamplePage*> page_{nullptr};
   std::atomic<End> end_{End::kNone};

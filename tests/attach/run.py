@@ -3,7 +3,7 @@
 
   run.py --redflag REDFLAG --build FOLDER [--long] [--only NAME]
 
---long: attached to and left a hundred times.
+--long: attached to and left a hundred times; killed while attached, fifty times.
 """
 
 import argparse
@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import socket
@@ -152,6 +153,23 @@ def server(*arguments):
         yield process
 
 
+def signal_state(pid):
+    """What the process does about signals, and the code that the kernel has mapped into it."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+        begin, end = next((int(word, 16) for word in line.split()[0].split("-")) for line in maps if line.endswith("[vdso]\n"))
+        memory.seek(begin)
+        return [status(pid, name) for name in ("SigCgt", "SigIgn")], memory.read(end - begin)
+
+
+def tracer_of(redflag):
+    """The child that does the work; 0: it is not there yet."""
+    try:
+        children = pathlib.Path(f"/proc/{redflag.pid}/task/{redflag.pid}/children").read_text().split()
+    except OSError:
+        return 0
+    return int(children[0]) if children else 0
+
+
 UNDISTURBED = "interrupted 0, wrong masks 0, wrong children 0, children, signals {}\n"
 
 
@@ -159,6 +177,7 @@ class AttachTest(unittest.TestCase):
     def attach_and_leave(self, times, options):
         with server() as process:
             clients = [Client(process.path) for _ in range(3)]
+            signals = signal_state(process.pid)
             for _ in range(times):
                 before = sum(client.asked for client in clients)
                 os.kill(process.pid, signal.SIGUSR1)
@@ -166,13 +185,58 @@ class AttachTest(unittest.TestCase):
                 self.assertEqual(run.code, 0, run.stderr)
                 self.assertEqual(status(process.pid, "TracerPid"), "0")
                 self.assertTrue(text_is_as_in_file(process.pid, process.program))
+                self.assertEqual(signal_state(process.pid), signals)
                 await_true(lambda: sum(client.asked for client in clients) > before or any(client.problem for client in clients), "served")
-            for client in clients:
-                client.finish()
-            self.assertEqual([client.problem for client in clients], [None] * 3)
-            process.terminate()
-            self.assertEqual(process.wait(PATIENCE), 7)
-            self.assertEqual(process.stdout.read(), UNDISTURBED.format(times))
+            self.served_all(process, clients, times)
+
+    def served_all(self, process, clients, signals):
+        for client in clients:
+            client.finish()
+        self.assertEqual([client.problem for client in clients], [None] * len(clients))
+        process.terminate()
+        self.assertEqual((process.wait(PATIENCE), process.stdout.read()), (7, UNDISTURBED.format(signals)))
+        print(f"{sum(client.asked for client in clients)} requests", end=" ", file=sys.stderr)
+
+    def kill_as_it_begins(self, times):
+        """The process that was started; its child leaves then, if there is one already. What is left behind the next one takes away."""
+        moments = random.Random(os.getpid())
+        with server("unblocked") as process:
+            clients = [Client(process.path) for _ in range(3)]
+            signals = signal_state(process.pid)
+            for number in range(times):
+                with running(ARGS.redflag, "attach", "--seconds", "0", "--rate", "1000", *BUSY, process.pid, stderr=subprocess.DEVNULL) as redflag:
+                    time.sleep(moments.uniform(0, 0.06))
+                    redflag.kill()
+                await_left(process.pid)
+                self.assertIsNone(process.poll(), f"ended after {number + 1} times")
+            run = Attached(process.pid, "--seconds", "0.2", "--exit-code", "0", *BUSY)
+            self.assertEqual(run.code, 0, run.stderr)
+            self.assertTrue(text_is_as_in_file(process.pid, process.program))
+            self.assertEqual(signal_state(process.pid), signals)
+            self.served_all(process, clients, 0)
+
+    def kill_the_tracer(self, times):
+        """At any moment, from the first on. Without the thread that has all signals blocked: the kernel lets nobody keep that alive."""
+        moments, taken = random.Random(os.getpid()), 0
+        with server("unblocked") as process:
+            clients = [Client(process.path) for _ in range(3)]
+            signals = signal_state(process.pid)
+            for number in range(times):
+                with running(ARGS.redflag, "attach", "--seconds", "0", "--rate", "1000", *BUSY, process.pid, stderr=subprocess.PIPE) as redflag:
+                    await_true(lambda: tracer_of(redflag), "with a child")
+                    time.sleep(moments.uniform(0, 0.5))
+                    os.kill(tracer_of(redflag), signal.SIGKILL)
+                    code, said = redflag.wait(PATIENCE), redflag.stderr.read()
+                    redflag.stderr.close()
+                self.assertEqual(code, 128 + 9, said)
+                self.assertIsNone(process.poll(), f"ended after {number + 1} times: {said}")
+                taken += "; 0 breakpoints" not in said
+                self.assertEqual(status(process.pid, "TracerPid"), "0")
+                self.assertTrue(text_is_as_in_file(process.pid, process.program))
+                self.assertEqual(signal_state(process.pid), signals)
+            self.assertGreater(taken, 0, "it never had breakpoints")
+            self.served_all(process, clients, 0)
+            print(f"killed {times} times, {taken} of them with breakpoints", end=" ", file=sys.stderr)
 
 
 class ShortTest(AttachTest):
@@ -237,8 +301,13 @@ class ShortTest(AttachTest):
             process.terminate()
             self.assertEqual((process.wait(PATIENCE), process.stdout.read()), (7, UNDISTURBED.format(0)))
 
-    def test_the_tracer_is_killed(self):
-        # Of a process that does nothing right now: who has met a breakpoint at this very moment is lost (docs/algorithms/datacollider.md).
+    def test_the_tracer_is_killed_at_any_moment(self):
+        self.kill_the_tracer(5)
+
+    def test_it_is_killed_as_it_begins(self):
+        self.kill_as_it_begins(20)
+
+    def test_the_tracer_of_a_quiet_process_is_killed(self):
         with server("quiet") as process:
             with running(ARGS.redflag, "attach", "--seconds", "0", "--rate", "1000", process.pid, stderr=subprocess.PIPE) as redflag:
                 await_traced(process.pid)
@@ -256,6 +325,55 @@ class ShortTest(AttachTest):
             self.assertIsNone(client.problem)
             process.terminate()
             self.assertEqual(process.wait(PATIENCE), 7)
+
+    def test_all_are_killed_and_the_next_one_mends_it(self):
+        with server("quiet") as process:  # with no children: who was forked with breakpoints keeps them
+            clients = [Client(process.path) for _ in range(3)]
+            signals = signal_state(process.pid)
+            with running(ARGS.redflag, "attach", "--seconds", "0", "--rate", "1000", *BUSY, process.pid, stderr=subprocess.DEVNULL) as redflag:
+                await_true(lambda: not text_is_as_in_file(process.pid, process.program), "with breakpoints")
+                tracer = tracer_of(redflag)
+                redflag.send_signal(signal.SIGSTOP)  # it takes nothing out
+                os.kill(tracer, signal.SIGKILL)
+                redflag.kill()
+                redflag.wait(PATIENCE)
+            await_left(process.pid)
+            run = Attached(process.pid, "--seconds", "0.5", "--exit-code", "0", *BUSY)
+            self.assertEqual(run.code, 0, run.stderr)
+            self.assertTrue(text_is_as_in_file(process.pid, process.program))
+            self.assertEqual(signal_state(process.pid), signals)
+            for client in clients:
+                client.finish()
+            self.assertEqual([client.problem for client in clients], [None] * 3)
+
+    @contextlib.contextmanager
+    def sampled_traps(self, *arguments):
+        program = build(HERE / "traps.cc")
+        with running(program, *arguments, stdin=subprocess.PIPE) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            with running(ARGS.redflag, "attach", "--seconds", "0", "--rate", "1000", *BUSY, process.pid, stderr=subprocess.DEVNULL) as redflag:
+                await_true(lambda: not text_is_as_in_file(process.pid, program), "with breakpoints")
+                yield process
+                redflag.terminate()
+                self.assertIn(redflag.wait(PATIENCE), (0, 66))
+            process.stdin.close()
+            process.end = (process.wait(PATIENCE), process.stdout.read())
+
+    def test_traps_of_the_program_end_it(self):
+        for what in ("int3", "raise"):
+            with self.subTest(what=what), self.sampled_traps() as process:
+                process.stdin.write(what + "\n")
+                process.stdin.flush()
+                process.wait(PATIENCE)
+            self.assertEqual(process.end, (-signal.SIGTRAP, ""))
+
+    def test_traps_that_the_program_handles(self):
+        with self.sampled_traps("handles") as process:
+            for what in ("int3", "raise"):
+                process.stdin.write(what + "\n")
+                process.stdin.flush()
+                self.assertEqual(process.stdout.readline(), "went on\n")
+        self.assertEqual(process.end, (0, "caught 2\n"))
 
     def test_a_stopped_process_stays_stopped(self):
         with running(build(SAMPLE / "hot.cc"), "60") as process:
@@ -385,6 +503,12 @@ class ShortTest(AttachTest):
 
 
 class LongTest(AttachTest):
+    def test_the_tracer_is_killed_at_any_moment(self):
+        self.kill_the_tracer(50)
+
+    def test_it_is_killed_as_it_begins(self):
+        self.kill_as_it_begins(300)
+
     def test_a_hundred_times(self):
         self.attach_and_leave(100, ["--seconds", "0.2", "--rate", "1000", *BUSY])
 

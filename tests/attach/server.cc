@@ -1,7 +1,9 @@
 // A little server that notices when it is disturbed. Each connection to its socket sends lines, each is answered by the same line and how many came on
 // this connection. Meanwhile: a thread that sleeps in epoll_wait, one that has all signals blocked, one that starts processes all the time.
 //
-//   server SOCKET    until SIGTERM; then says what was, and exits with 7
+//   server SOCKET [quiet|unblocked]    until SIGTERM; then says what was, and exits with 7
+//
+// quiet: without these threads. unblocked: without the one that has signals blocked.
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -132,12 +134,13 @@ int main(int argc, char** argv) {
   strncpy(address.sun_path, argv[1], sizeof address.sun_path - 1);
   unlink(argv[1]);
   if (bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || listen(listener, 64) != 0) return 1;
-  const bool quiet = argc > 2;
+  const bool quiet = argc > 2 && strcmp(argv[2], "quiet") == 0;
+  const bool unblocked = argc > 2 && strcmp(argv[2], "unblocked") == 0;
   std::vector<std::thread> threads;
   std::thread(Accept, listener).detach();
   if (!quiet) {
     threads.emplace_back(Sleep);
-    threads.emplace_back(Block);
+    if (!unblocked) threads.emplace_back(Block);
     threads.emplace_back(StartProcesses);
   }
   pthread_sigmask(SIG_UNBLOCK, &child, nullptr);

@@ -140,6 +140,20 @@ TEST(SymbolFileTest, AStrippedProgramHasWhatItExports) {
   EXPECT_TRUE(symbolizer.TakeNotes().empty());
 }
 
+TEST(SymbolFileTest, FunctionsWithoutNamesAreToldApartByWhereTheyBegin) {
+  Symbolizer symbolizer;
+  const SubjectProgram program("g++-12 -O2 -Wl,--build-id=0xb01db01d", "strip");
+  const Frame one = Only(program, "static", symbolizer), other = Only(program, "template", symbolizer);
+  ASSERT_TRUE(one.unnamed.starts_with("b01db01d+")) << one.unnamed;
+  EXPECT_NE(one.unnamed, other.unnamed);
+  const uint64_t begin = std::stoull(one.unnamed.substr(9), nullptr, 16);
+  EXPECT_LT(begin, program.address("static"));
+  // Any place of the function has the same.
+  EXPECT_EQ(symbolizer.Frames(program.path(), IdentityOf(program.path()), begin + 1).at(0).unnamed, one.unnamed);
+  const SubjectProgram named("g++-12 -O2", "strip -g");
+  EXPECT_EQ(Only(named, "static", symbolizer).unnamed, "");
+}
+
 TEST(SymbolFileTest, LineTablesAloneGiveNamesWithTheirScopes) {
   Symbolizer symbolizer;
   const SubjectProgram program("clang++-19 -O2 -gline-tables-only");

@@ -96,5 +96,43 @@ TEST(FingerprintTest, CodeWithoutNamesCountsByItsFile) {
   EXPECT_EQ(FingerprintOf(other), FingerprintOf(moved));
 }
 
+TEST(FingerprintTest, FunctionsAndVariablesWithoutNamesCountByTheirPlaces) {
+  const auto at = [](const std::string& unnamed) {
+    Frame frame{.function = "", .file = "", .module = "/usr/bin/server", .offset = 0x1010};
+    frame.unnamed = unnamed;
+    return frame;
+  };
+  RaceReport one;
+  one.access.origin = AccessOrigin::kProgram;
+  one.access.kind = AccessKind::kRead;
+  one.access.stack = {at("b01d+1000"), at("b01d+3000")};
+  one.earlier = {one.access};
+  EXPECT_EQ(FingerprintText(one),
+            "\nread in server b01d+1000 < in server b01d+3000\nread in server b01d+1000 < in server b01d+3000");
+  RaceReport other = one;
+  other.access.stack[0].offset = 0x1020;
+  EXPECT_EQ(FingerprintOf(one), FingerprintOf(other)) << "another instruction of the same function";
+  other.access.stack[0].unnamed = "b01d+2000";
+  EXPECT_NE(FingerprintOf(one), FingerprintOf(other)) << "another function";
+  other = one;
+  RacyBlock& block = one.block.emplace();
+  block.place = RacyBlock::Place::kGlobal;
+  block.module = "/usr/bin/server";
+  block.module_offset = 0x9000;
+  EXPECT_EQ(FingerprintText(one).substr(0, 12), "server+9000\n");
+  EXPECT_NE(FingerprintOf(one), FingerprintOf(other)) << "a variable that has a place";
+}
+
+TEST(FingerprintTest, WhereThereAreNamesPlacesDoNotCount) {
+  RaceReport placed = Report();
+  placed.variable.clear();
+  const std::string before = FingerprintOf(placed);
+  RacyBlock& block = placed.block.emplace();
+  block.place = RacyBlock::Place::kGlobal;
+  block.module = "/usr/bin/server";
+  block.module_offset = 0x9000;
+  EXPECT_EQ(FingerprintOf(placed), before);
+}
+
 }  // namespace
 }  // namespace redflag
