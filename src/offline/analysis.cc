@@ -5,11 +5,11 @@
 #include <exception>
 #include <iterator>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <tuple>
 #include <utility>
 
+#include "offline/distributor.h"
 #include "offline/race_keeper.h"
 #include "offline/race_order.h"
 #include "offline/verifier.h"
@@ -48,14 +48,15 @@ Analysis AnalyzeInParallel(const DetectorInfo& detector, const EventSource& sour
                            uint32_t jobs) {
   options.shard = {};
   if (jobs <= 1) return detector.run(source, options);
-  std::mutex mutex;
   AnalysisOptions each = options;
-  if (options.progress) {
-    each.progress = [&](uint64_t done) {
-      const std::lock_guard guard(mutex);
-      options.progress(done);
-    };
-  }
+  each.progress = {};
+  // Objects are dealt out by where they begin, and whoever compares needs to know what comes next in each thread.
+  const auto dealing =
+      detector.by_object || options.verify ? Distributor::Dealing::kToAll : Distributor::Dealing::kToOwners;
+  Progress progress;
+  if (options.progress) progress = [&](uint64_t done) { options.progress(done * jobs); };
+  Distributor distributor(source, jobs, dealing, progress);
+  each.distributor = &distributor;
   std::vector<Analysis> shards(jobs);
   std::vector<std::exception_ptr> failures(jobs);
   std::vector<std::thread> threads;
@@ -69,6 +70,7 @@ Analysis AnalyzeInParallel(const DetectorInfo& detector, const EventSource& sour
       } catch (...) {
         failures[i] = std::current_exception();
       }
+      distributor.Leave(i);
     });
   }
   for (std::thread& thread : threads) thread.join();

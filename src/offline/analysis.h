@@ -106,12 +106,15 @@ struct Analysis {
 // Called now and then with the number of events done since the last call.
 using Progress = std::function<void(uint64_t)>;
 
+class Distributor;
+
 struct AnalysisOptions {
   Shard shard{};
   bool recorded =
       false;  // the source is a recording: contexts are recorded ones, and of races that look the same one is kept
   bool verify = false;  // hold races against the kTold events; recordings only
   Progress progress{};
+  Distributor* distributor = nullptr;  // has the events of the shard; null: they are read from the source
 };
 
 struct DetectorInfo {
@@ -136,8 +139,8 @@ std::span<const DetectorInfo> Detectors();
 // Null if there is none of that name.
 const DetectorInfo* FindDetector(std::string_view name);
 
-// The same as detector.run(source, options), whose shard is ignored, on so many threads. `progress` is called by one at a time, with the
-// number of events done by all threads, of which there are source.event_count() for each.
+// The same as detector.run(source, options), whose shard is ignored, on so many threads. `progress` is called with the
+// number of events that were dealt out to them, of which there are source.event_count() for each.
 Analysis AnalyzeInParallel(const DetectorInfo& detector, const EventSource& source, AnalysisOptions options,
                            uint32_t jobs);
 

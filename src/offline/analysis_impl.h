@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "offline/analysis.h"
+#include "offline/distributor.h"
 #include "offline/race_keeper.h"
 #include "offline/replay.h"
 #include "offline/verifier.h"
@@ -50,12 +51,18 @@ class Analyzer {
   }
 
   Analysis Run() {
+    if (Distributor* distributor = options_.distributor) {
+      while (const ShardBatch* batch = distributor->Next(options_.shard.index)) {
+        Feed(batch->events, [&](size_t i) { return batch->indices[i]; });
+      }
+      return Result(distributor->stream(), distributor->event_count());
+    }
     const std::unique_ptr<EventStream> stream = source_.Open();
     uint64_t index = 0;
     for (std::span<const Event> events = stream->Next(); !events.empty(); events = stream->Next()) {
       while (!events.empty()) {
         const size_t count = std::min(events.size(), kProgressStep);
-        Feed(events.first(count), index);
+        Feed(events.first(count), [&](size_t i) { return index + i; });
         index += count;
         events = events.subspan(count);
         if (options_.progress) options_.progress(count);
@@ -67,14 +74,17 @@ class Analyzer {
  private:
   static constexpr size_t kProgressStep = size_t{1} << 20;
 
-  void Feed(std::span<const Event> events, uint64_t index) {
+  // index_of(i): where in the trace the i-th of them is.
+  template <class IndexOf>
+  void Feed(std::span<const Event> events, IndexOf index_of) {
     if (!options_.recorded) {
-      for (const Event& event : events) replay_.Step(event, index++);
+      for (size_t i = 0; i < events.size(); ++i) replay_.Step(events[i], index_of(i));
       return;
     }
-    for (const Event& event : events) {
-      if (verifier_) verifier_->OnEvent(event, index);
-      replay_.Step(event, index++);
+    for (size_t i = 0; i < events.size(); ++i) {
+      const Event& event = events[i];
+      if (verifier_) verifier_->OnEvent(event, index_of(i));
+      replay_.Step(event, index_of(i));
       if (!replay_.races().empty()) [[unlikely]]
         TakeRaces(event);
       if (event.kind > EventKind::kWrite) keeper_.Note(event);

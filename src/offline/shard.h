@@ -36,8 +36,10 @@ struct Shard {
 
   bool Owns(Addr addr) const { return OwnsUnit(Raw(addr) / kShardBytes); }
   bool OwnsObject(Addr begin) const { return OwnsUnit(Raw(begin)); }
-  bool OwnsUnit(uint64_t unit) const {
-    return count == 1 || static_cast<uint32_t>((HashKey(unit) >> 32) * count >> 32) == index;
+  bool OwnsUnit(uint64_t unit) const { return count == 1 || OwnerOf(unit, count) == index; }
+  // The index, of so many.
+  static uint32_t OwnerOf(uint64_t unit, uint32_t count) {
+    return static_cast<uint32_t>((HashKey(unit) >> 32) * count >> 32);
   }
 };
 
