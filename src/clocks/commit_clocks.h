@@ -51,18 +51,22 @@ class CommitClocks {
     ScopedLock guard(lock_);
     const Message* last = nullptr;
     ForEachByte(footprint, count, [&](Message*& message) {
-      if (message == nullptr || message == last) return;
-      thread.Join(message->clock);
+      if (message == last || message == nullptr) return;
       last = message;
+      if (message->is_at_own_time && thread.Knows(message->at)) return;
+      thread.Join(message->clock);
     });
   }
 
-  // Later commits on these bytes are ordered after this one.
-  void Release(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count) {
+  // Later commits on these bytes are ordered after this one. is_at_own_time: the thread has handed on nothing else at its present time, nor will
+  // it; so that whoever knows of this time knows all that is handed on now, and has nothing to join.
+  void Release(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count, bool is_at_own_time = false) {
     commits_.Add(1);
     ScopedLock guard(lock_);
     Message* mine = ::new (arena_.Allocate(sizeof(Message))) Message(arena_);
     mine->clock.Assign(thread.clock());
+    mine->at = thread.epoch();
+    mine->is_at_own_time = is_at_own_time;
     ForEachByte(footprint, count, [&](Message*& message) {
       ++mine->bytes;
       if (message != nullptr) Drop(message);
@@ -94,6 +98,8 @@ class CommitClocks {
   struct Message {
     explicit Message(Arena<Mem>& arena) : clock(arena) {}
     VectorClock<Mem> clock;
+    Epoch at{};  // when the thread committed
+    bool is_at_own_time = false;
     uint64_t bytes = 0;
   };
   struct Cell {
@@ -105,9 +111,7 @@ class CommitClocks {
     for (size_t i = 0; i < count; ++i) {
       ForEachGranule(footprint[i].addr, footprint[i].size, [&](Addr granule, ByteMask bytes) {
         Cell& cell = cells_.Insert(Raw(granule));
-        for (uint32_t byte = 0; byte < kGranule; ++byte) {
-          if ((Raw(bytes) >> byte & 1) != 0) visit(cell.messages[byte]);
-        }
+        for (uint32_t left = Raw(bytes); left != 0; left &= left - 1) visit(cell.messages[__builtin_ctz(left)]);
       });
     }
   }

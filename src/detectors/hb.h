@@ -208,7 +208,7 @@ class Hb : public Labelled<Mem, CellOf> {
     return Tag::kKept;
   }
   Tag OnCommitEnd(Thread& t, const Footprint* footprint, size_t count) {
-    commits_.Release(t.clock, footprint, count);
+    commits_.Release(t.clock, footprint, count, !Base::NeedsRenewal(t));
     return Tag::kChanged;
   }
 

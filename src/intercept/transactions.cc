@@ -11,6 +11,7 @@
 #include "base/arch.h"
 #include "intercept/hooks.h"
 #include "intercept/real.h"
+#include "intercept/transaction_turns.h"
 
 namespace redflag {
 
@@ -32,6 +33,26 @@ struct Level {
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local Level level;
 
+constinit TransactionTurns turns;
+struct Turn {
+  bool is_taken = false;
+  uint32_t count = 0;
+
+  void Take() {
+    if (!is_taken) is_taken = turns.Take();
+  }
+  void GiveBack() {
+    if (is_taken) turns.GiveBack(++count);
+    is_taken = false;
+  }
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local Turn turn;
+
+void Over() {
+  hooks::TransactionEnds();
+  turn.GiveBack();
+}
+
 // What is undone goes back to a level, and to what had been read and written then.
 void* MarkOf(uint64_t told, uint32_t depth) { return reinterpret_cast<void*>(told << 16 | depth); }
 void Undo(void* mark) {
@@ -45,7 +66,7 @@ void Undo(void* mark) {
   }
   level.undo_depth = depth - 1;
   hooks::TransactionUndone(bits >> 16);
-  if (level.is_aborting && depth == 1) hooks::TransactionEnds();
+  if (level.is_aborting && depth == 1) Over();
 }
 void BeUndone() {
   if (level.undo_depth >= level.depth) return;
@@ -71,6 +92,7 @@ extern "C" {
     level = {};
     hooks::TransactionEnds();
     if (hooks::Active()) {
+      turn.Take();
       hooks::TransactionUndone(0);
       hooks::TransactionBegins(is_untold);
     }
@@ -95,7 +117,7 @@ void Ends(hooks::Pc pc) {
 
 void HasEnded() {
   level.is_committing = false;
-  if (level.depth == 0) hooks::TransactionEnds();
+  if (level.depth == 0) Over();
 }
 }  // namespace
 
@@ -114,7 +136,7 @@ REDFLAG_INTERCEPT(void, _ITM_abortTransaction, int reason) {
   const uint32_t after = (reason & kOuterAbort) != 0 || level.depth == 0 ? 0 : level.depth - 1;
   level.depth = after;
   level.is_aborting = after == 0;
-  if (after == 0 && level.undo_depth == 0) hooks::TransactionEnds();  // else when all is undone: libitm copies for that
+  if (after == 0 && level.undo_depth == 0) Over();  // else when all is undone: libitm copies for that
   real::_ITM_abortTransaction(reason);
 }
 

@@ -14,6 +14,7 @@
 #include "runtime/marked_code.h"
 #include "runtime/own_locks.h"
 #include "runtime/refusal.h"
+#include "runtime/told_in_transaction.h"
 
 namespace redflag::rt {
 
@@ -251,6 +252,7 @@ class Thread {
     uint64_t place;
   };
   Vector<TransactionAccess, AtomicMem> transaction;
+  ToldInTransaction told_in_transaction;
   Vector<Footprint, AtomicMem> footprint;  // of the commit that is told now
   bool is_committing = false;
   struct Recording* recording = nullptr;  // recorder.h

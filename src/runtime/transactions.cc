@@ -21,22 +21,11 @@ constinit char everybody = 0;  // if all transactions are in order, they have th
 [[gnu::tls_model("initial-exec")]] constinit thread_local uint32_t own_depth =
     0;  // of transactions that the program tells of
 
-// Transactions touch the same few things again and again.
-bool IsAmongLatest(const Thread& t, const Footprint& what) {
-  constexpr size_t kLatest = 8;
-  const size_t size = t.transaction.size();
-  for (size_t i = size; i-- > 0 && size - i <= kLatest;) {
-    const Footprint& old = t.transaction[i].what;
-    if (old.addr == what.addr && old.size == what.size && Covers(old.kind, what.kind)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 void Runtime::TransactionAccess(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
   const Footprint what{.addr = Addr{addr}, .size = bytes, .kind = kind};
-  if (bytes != 0 && !IsAmongLatest(t, what)) t.transaction.Push({.what = what, .place = place});
+  if (bytes != 0 && !t.told_in_transaction.Covers(what)) t.transaction.Push({.what = what, .place = place});
 }
 
 void Runtime::Commit(Thread& t, uint64_t place) {
@@ -59,6 +48,7 @@ void Runtime::Commit(Thread& t, uint64_t place) {
   HandedOn(t, detector_.OnCommitEnd(t.state, t.footprint.begin(), t.footprint.size()), wire::Handover::kSignal,
            Raw(t.footprint[0].addr), place);
   t.transaction.Clear();
+  t.told_in_transaction.Forget();
 }
 
 }  // namespace redflag::rt
@@ -107,6 +97,7 @@ void TransactionUndone(uint64_t size) {
   Thread* t = rt::local.thread;
   if (t == nullptr) return;
   while (t->transaction.size() > size) t->transaction.Remove(t->transaction.size() - 1);
+  t->told_in_transaction.Forget();
 }
 
 }  // namespace redflag::hooks

@@ -230,6 +230,16 @@ class Examples(Programs):
                     self.assertEqual(result.stderr.count("DATA RACE on"), 1, result.stderr[-3000:])
                     self.assertIn("DATA RACE on mixed", result.stderr)
 
+    def test_a_transaction_manager_taken_for_ordinary_code_is_reported(self):
+        for compiler in ("g++-12", "clang++-19"):
+            for options, expected in (((), 0), (("-DORDINARY_CODE",), REPORTED)):
+                program = self.build("own_stm", *options, compiler=compiler)
+                for detector in PRECISE:
+                    with self.subTest(compiler=compiler, options=options, detector=detector):
+                        result = self.run_it(program, "-d", detector)
+                        self.assertEqual((result.returncode, result.stdout), (expected, "all is well\n"), result.stderr[-3000:])
+                        self.assertEqual("DATA RACE on (anonymous namespace)::elements" in result.stderr, expected == REPORTED)
+
     def test_bad_use_of_transactions(self):
         program = self.compile(HERE / "own_transactions.cc", "g++-12", "-O1")
         result = subprocess.run([REDFLAG, "run", program, "wrong"], capture_output=True, text=True, timeout=300)

@@ -42,6 +42,18 @@ class HbTest : public testing::Test {
   Hb<PlainMem>::Sync sync_{hb_};
 };
 
+TEST_F(HbTest, ACommitOfAnotherEraOrdersNothing) {
+  const Footprint footprint{.addr = Addr{0x2000}, .size = 4, .kind = AccessKind::kWrite};
+  for (int i = 0; i < 10; ++i) hb_.OnCommitEnd(a_, &footprint, 1);
+  hb_.Forget(world_.cell);
+  hb_.BeginEra();
+  hb_.Restart(a_);
+  hb_.Restart(b_);
+  hb_.OnCommitBegin(b_, &footprint, 1);
+  world_.Touch(a_, AccessKind::kWrite);
+  EXPECT_EQ(world_.Touch(b_, AccessKind::kRead), kAllBytes);
+}
+
 TEST_F(HbTest, TheRecordNamesBothSides) {
   a_.held.Acquire(SyncId{3}, LockMode::kExclusive);
   world_.Touch(a_, AccessKind::kWrite, 0x0f);

@@ -1,0 +1,60 @@
+#include "clocks/commit_clocks.h"
+
+#include <gtest/gtest.h>
+
+#include "base/mem.h"
+
+namespace redflag {
+namespace {
+
+class CommitClocksTest : public testing::Test {
+ protected:
+  CommitClocksTest() {
+    first_.Start(MakeEpoch(Slot{0}, Time{1}), nullptr);
+    second_.Start(MakeEpoch(Slot{1}, Time{1}), nullptr);
+    third_.Start(MakeEpoch(Slot{2}, Time{1}), nullptr);
+  }
+  static Footprint Bytes(uint64_t addr, uint64_t size) {
+    return {.addr = Addr{addr}, .size = size, .kind = AccessKind::kWrite};
+  }
+
+  Arena<PlainMem> arena_;
+  CommitClocks<PlainMem> commits_{arena_};
+  ThreadClock<PlainMem> first_{arena_, Tid{0}}, second_{arena_, Tid{1}}, third_{arena_, Tid{2}};
+  const Footprint here_ = Bytes(0x1000, 4), beside_ = Bytes(0x1004, 4);
+};
+
+TEST_F(CommitClocksTest, OrderThoseThatHaveAByteInCommon) {
+  const Epoch before = first_.epoch();
+  commits_.Release(first_, &here_, 1, true);
+  commits_.Acquire(second_, &beside_, 1);
+  EXPECT_FALSE(second_.Knows(before));
+  commits_.Acquire(second_, &here_, 1);
+  EXPECT_TRUE(second_.Knows(before));
+}
+
+TEST_F(CommitClocksTest, WhatWasHandedOnAtATimeOfItsOwnIsJoinedOnce) {
+  const Epoch of_third = third_.epoch();
+  first_.Join(third_.clock());
+  commits_.Release(first_, &here_, 1, true);
+  commits_.Acquire(second_, &here_, 1);
+  EXPECT_TRUE(second_.Knows(of_third));
+  commits_.Release(second_, &here_, 1, true);
+  EXPECT_TRUE(second_.Knows(of_third));
+}
+
+// The time of a thread whose slot is used up stands still: to know of the time is not to know of all that is handed on at it.
+TEST_F(CommitClocksTest, WhereTimeStandsStillEachCommitIsJoined) {
+  const Epoch of_third = third_.epoch();
+  const Time still = TimeOf(first_.epoch());
+  commits_.Release(first_, &here_, 1, false);
+  commits_.Acquire(second_, &here_, 1);
+  first_.GoTo(still);
+  first_.Join(third_.clock());
+  commits_.Release(first_, &here_, 1, false);
+  commits_.Acquire(second_, &here_, 1);
+  EXPECT_TRUE(second_.Knows(of_third));
+}
+
+}  // namespace
+}  // namespace redflag
