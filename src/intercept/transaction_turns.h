@@ -36,6 +36,12 @@ class TransactionTurns {
       WakeOne();
   }
 
+  // In the child of a fork: nobody else is there to give anything back.
+  void BeginProcess(bool has_turn) {
+    __atomic_store_n(&taken_, has_turn ? 1 : 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&waiting_, 0, __ATOMIC_SEQ_CST);
+  }
+
  private:
   static constexpr uint32_t kBetweenCalls = 64;
   static constexpr int64_t kNapNs = 20'000'000;

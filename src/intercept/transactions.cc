@@ -7,8 +7,10 @@
 #include "intercept/transactions.h"
 
 #include <complex.h>
+#include <pthread.h>
 
 #include "base/arch.h"
+#include "base/check.h"
 #include "intercept/hooks.h"
 #include "intercept/real.h"
 #include "intercept/transaction_turns.h"
@@ -47,6 +49,10 @@ struct Turn {
   }
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local Turn turn;
+
+[[gnu::constructor]] void WatchForks() {
+  REDFLAG_CHECK(pthread_atfork(nullptr, nullptr, [] { turns.BeginProcess(turn.is_taken); }) == 0);
+}
 
 void Over() {
   hooks::TransactionEnds();

@@ -34,6 +34,19 @@ TEST(TransactionTurns, AreNeverMoreThanTheMost) {
   EXPECT_EQ(without, 0);
 }
 
+TEST(TransactionTurns, OthersTurnsEndWithTheFork) {
+  TransactionTurns turns(2);
+  ASSERT_TRUE(turns.Take());  // another thread's
+  ASSERT_TRUE(turns.Take());
+  turns.BeginProcess(true);
+  EXPECT_TRUE(turns.Take());
+  turns.GiveBack(1);
+  turns.GiveBack(1);
+  turns.BeginProcess(false);
+  EXPECT_TRUE(turns.Take());
+  EXPECT_TRUE(turns.Take());
+}
+
 TEST(TransactionTurns, WhoWaitsGetsTheOneThatIsGivenBack) {
   TransactionTurns turns(1);
   ASSERT_TRUE(turns.Take());
