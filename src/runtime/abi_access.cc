@@ -288,48 +288,33 @@ template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
   if (needed != 0) REDFLAG_TAIL_CALL Record<kSize, true, kKind, kSlow>(p);
 }
 
-// ---- The usual accesses at a new time ----
-//
-// What is left of most accesses that no filter knows is that the thread has made them before, at an earlier time. They are recorded here, without a frame,
-// and what these functions cannot do is done by Record from the beginning.
-
-// The word of an access, if nothing is out of the ordinary; else 0.
-[[gnu::always_inline]] inline uint64_t UsualWord(Thread* t, AccessKind kind, uint64_t needed, uint64_t place) {
-  if (kIsBoxed || kIgnoresLines || t == nullptr || !Thread::IsOrdinary(t->ModeWord(), kind)) return 0;
-  const ContextId context = t->RememberedContextOf(place);
-  if (Raw(context) <= Raw(kIgnoredContext)) return 0;
-  return t->now | uint64_t{Raw(kind)} << PackedAccess::kKindShift | needed << PackedAccess::kBytesShift | Raw(context);
-}
-
-// Calls change(window) inside of the region of an address.
-template <class Change>
-[[gnu::always_inline]] inline bool ChangesIn(Thread* t, const void* p, Change change) {
-  const uint64_t outside = t->ModeWord();
-  t->SetModeWord(outside | Thread::kInWindow);
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  bool done;
-  {
-    const Regions::Window window(reinterpret_cast<uint64_t>(p));
-    done = change(window);
-  }
-  t->SetModeWord(outside);
-  return done;
-}
-
-// Of what several read: the thread's word in its plane is of the same bytes. A word of its own there tells that the plane is still of this page.
+// A read of what several read, which the thread has made before, at an earlier time: the same bytes stand in its plane. Without a frame; what it can't do is done by
+// Record from the beginning. A word of the thread's own tells that the plane is still of this page.
 template <int kSize, void (*kSlow)(void*)>
 [[gnu::noinline]] void ReadAnew(void* p) {
+  constexpr AccessKind kKind = AccessKind::kRead;
+  const auto addr = reinterpret_cast<uint64_t>(p);
   Thread* t = local.thread;
-  const PackedAccess mine(UsualWord(t, AccessKind::kRead, AlignedOf<kSize>(p), REDFLAG_CALLER));
-  const bool done =
-      mine.word() != 0 && ChangesIn(t, p, [&](const Regions::Window& window) __attribute__((always_inline)) {
-        uint64_t* word = Planes::Recall(local.planes, reinterpret_cast<uint64_t>(p));
-        if (!window.is_reading() || word == nullptr || !PackedAccess(*word).IsRenewedBy(mine)) return false;
-        __atomic_store_n(word, mine.word(), __ATOMIC_RELAXED);  // nobody has written since
-        return true;
-      });
-  if (!done) REDFLAG_TAIL_CALL Record<kSize, false, AccessKind::kRead, kSlow>(p);
-  if (Detector::Count(t->state, AccessKind::kRead) % Thread::kMemoryCheck == 0) REDFLAG_TAIL_CALL CheckMemory(p);
+  const uint64_t outside = t->ModeWord();
+  if (!Thread::IsOrdinary(outside, kKind)) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
+  const ContextId context = t->RememberedContextOf(REDFLAG_CALLER);
+  if (Raw(context) <= Raw(kIgnoredContext)) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
+  const PackedAccess mine(t->now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift |
+                          AlignedOf<kSize>(p) << PackedAccess::kBytesShift | Raw(context));
+  t->SetModeWord(outside | Thread::kInWindow);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  bool done = false;
+  {
+    const Regions::Window window(addr);
+    uint64_t* word = Planes::Recall(local.planes, addr);
+    if (window.is_reading() && word != nullptr && PackedAccess(*word).IsRenewedBy(mine)) {
+      __atomic_store_n(word, mine.word(), __ATOMIC_RELAXED);  // nobody has written since
+      done = true;
+    }
+  }
+  t->SetModeWord(outside);
+  if (!done) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
+  if (Detector::Count(t->state, kKind) % Thread::kMemoryCheck == 0) REDFLAG_TAIL_CALL CheckMemory(p);
 }
 
 // What a read comes to that the plane does not know.
