@@ -139,7 +139,7 @@ std::span<const DetectorInfo> Detectors();
 // Null if there is none of that name.
 const DetectorInfo* FindDetector(std::string_view name);
 
-// The same as detector.run(source, options), whose shard is ignored, on so many threads. `progress` is called with the
+// The same as detector.run(source, options), whose shard is ignored, on so many threads. `progress` is called by one thread, another than the caller, with the
 // number of events that were dealt out to them, of which there are source.event_count() for each.
 Analysis AnalyzeInParallel(const DetectorInfo& detector, const EventSource& source, AnalysisOptions options,
                            uint32_t jobs);

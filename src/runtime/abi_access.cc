@@ -322,8 +322,10 @@ template <int kSize, void (*kSlow)(void*)>
 [[gnu::noinline]] void LookBeyondPlane(void* p) {
   const uint64_t needed = AlignedOf<kSize>(p);
   const uint64_t* word = Planes::Recall(local.planes, reinterpret_cast<uint64_t>(p));
-  const uint64_t difference = DifferenceToTag<false>(__atomic_load_n(word, __ATOMIC_RELAXED));
-  if ((difference & kAllButTime) == (kBytesField & ~needed)) REDFLAG_TAIL_CALL ReadAnew<kSize, kSlow>(p);
+  if (word != nullptr) {  // a signal handler may have come since
+    const uint64_t difference = DifferenceToTag<false>(__atomic_load_n(word, __ATOMIC_RELAXED));
+    if ((difference & kAllButTime) == (kBytesField & ~needed)) REDFLAG_TAIL_CALL ReadAnew<kSize, kSlow>(p);
+  }
   if (!IsHitAgain<false>(p, needed)) REDFLAG_TAIL_CALL Record<kSize, false, AccessKind::kRead, kSlow>(p);
 }
 

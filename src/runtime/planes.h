@@ -12,7 +12,8 @@
 // where that one was. So there are no more planes than threads at one time.
 //
 // A thread remembers where its planes are (PlaneOf). That may be out of date: the plane has been given back, and may be another's by
-// now. Then no word in it is this thread's; and before storing, it looks whose it is.
+// now. Then no word in it is this thread's; and before storing, it looks whose it is, or finds a word of its own slot there. So it forgets where they are when
+// it goes on in another slot.
 //
 // Locks: the caller's, for Attach, Detach and Clear. Find is for whoever is in a window of the region.
 #pragma once
@@ -64,6 +65,13 @@ class Planes {
   [[gnu::always_inline]] static void Forget(PlaneOf* remembered, uint64_t addr) {
     PlaneOf& entry = EntryOf(remembered, addr);
     if (entry.page == addr >> kPageShift) entry.page = PlaneOf::kNoPage;
+  }
+
+  // The same of all. Where they were stays there to be read (PlaneOf).
+  static void ForgetAll(PlaneOf* remembered) {
+    for (uint32_t i = 0; i < kRemembered; ++i) {
+      if (remembered[i].words != nullptr) remembered[i].page = PlaneOf::kNoPage;
+    }
   }
 
   // Has room for regions up to this number.

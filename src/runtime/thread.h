@@ -166,10 +166,7 @@ class Thread {
   void ForgetSeen() { ForgetPages(pages_->seen, sizeof pages_->seen); }
 
   PlaneOf* planes() { return pages_->planes; }
-  void ForgetPlanes() {
-    ForgetPages(pages_->planes, sizeof pages_->planes);
-    Planes::Prepare(pages_->planes);
-  }
+  void ForgetPlanes() { Planes::ForgetAll(pages_->planes); }
 
   KnownSync& KnownOf(const SyncObject* object) {
     return pages_->known[reinterpret_cast<uint64_t>(object) / 64 % kKnownSyncs];
