@@ -110,7 +110,7 @@ complete -c redflag -n '__redflag_is help' -a 'c++ cc run record analyze merge r
 complete -c redflag -n '__redflag_is sample' -F
 complete -c redflag -n '__redflag_is sample' -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c redflag -n '__redflag_is sample' -l rate -x -d 'How many accesses to look at in a second'
-complete -c redflag -n '__redflag_is sample' -l budget -x -d 'How much of the time of its threads they may be stopped'
+complete -c redflag -n '__redflag_is sample' -l budget -x -d 'how much of the time of its threads they may be stopped'
 complete -c redflag -n '__redflag_is sample' -l seconds -x -d 'For how long'
 complete -c redflag -n '__redflag_is sample' -l delay -x -d 'The longest stop of a thread, in microseconds'
 complete -c redflag -n '__redflag_is sample' -l modules -x -d 'Which files to look into'
@@ -135,7 +135,7 @@ complete -c redflag -n '__redflag_is sample' -l on-race -x -a 'report stop core'
 
 complete -c redflag -n '__redflag_is attach' -f -a '(__fish_complete_pids)'
 complete -c redflag -n '__redflag_is attach' -l rate -x -d 'How many accesses to look at in a second'
-complete -c redflag -n '__redflag_is attach' -l budget -x -d 'How much of the time of its threads they may be stopped'
+complete -c redflag -n '__redflag_is attach' -l budget -x -d 'how much of the time of its threads they may be stopped'
 complete -c redflag -n '__redflag_is attach' -l seconds -x -d 'For how long'
 complete -c redflag -n '__redflag_is attach' -l delay -x -d 'The longest stop of a thread, in microseconds'
 complete -c redflag -n '__redflag_is attach' -l modules -x -d 'Which files to look into'

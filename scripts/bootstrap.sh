@@ -43,6 +43,7 @@ pbzip2                    tests/sample: the same
 xz-utils                  tests/sample: the same
 memcached                 tests/sample: the same
 redis-server              tests/sample: the same
+chromium                  tests/sample: the same
 gdb                       tests/: the runtime under a debugger
 libjemalloc2              tests/hostile: programs with another allocator
 libtcmalloc-minimal4      the same

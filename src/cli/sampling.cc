@@ -71,7 +71,9 @@ void AddSamplingOptions(CLI::App& command, SamplingOptions& options) {
   command.add_option("--rate", sampling.rate, "How many accesses to look at in a second; 0: none")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6));
-  command.add_option("--budget", options.budget, "How much of the time of its threads they may be stopped")
+  command
+      .add_option("--budget", options.budget,
+                  "How much of the time of its threads they may be stopped, one for no more than twice that")
       ->capture_default_str()
       ->type_name("SHARE");
   command.add_option("--delay", sampling.most_delay_us, "The longest stop of a thread, in microseconds")

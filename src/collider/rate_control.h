@@ -1,7 +1,8 @@
 // How many breakpoints to set, and how long threads may be stopped (DataCollider 3.1.2). Knows no clock and no process: it is told the time.
 //
 // The paper adjusts the number of breakpoints until enough of them are met, which settles on code that never runs. Here every place that was not yet
-// met keeps its breakpoint, which costs nothing until it is; the rate is spent on places that were met and get their breakpoint back.
+// met gets a breakpoint and keeps it, which costs nothing until it is met (FirstMeetings); the rate is spent on places that were met and get their
+// breakpoint back (RateControl).
 #pragma once
 
 #include <algorithm>
@@ -28,6 +29,37 @@ class RateControl {
   static constexpr double kMemory = 0.25;  // seconds
   double per_second_;
   double due_ = 1;
+};
+
+// How many places get their first breakpoint. Those of a small program all at once. A large one would do nothing else for a while than meet them: there,
+// as many as are likely to be met at a modest rate, going by those that have theirs.
+class FirstMeetings {
+ public:
+  static constexpr uint64_t kAtOnce = 4096;
+
+  explicit FirstMeetings(double per_second) : per_second_(std::max(per_second, kLeast)) {}
+
+  // `met`: of the places that have theirs, how many were met since the last call, for the first time. `left`: how many have none yet; no more are given.
+  uint64_t Tick(double seconds, uint64_t met, uint64_t left) {
+    met_ += met;
+    due_ = std::min(due_ + per_second_ * seconds, per_second_ * kMemory) - static_cast<double>(met);
+    since_ += seconds;
+    if (since_ < kLook || due_ < 1 || left == 0) return 0;
+    since_ = 0;
+    const double likely = static_cast<double>(met_ + 1) / static_cast<double>(given_);
+    const uint64_t count = std::min({static_cast<uint64_t>(due_ / likely), given_, left});
+    given_ += count;
+    return count;
+  }
+
+ private:
+  static constexpr double kLeast = 1000;  // a second: one or two hundredths of a processor
+  static constexpr double kMemory = 0.25;
+  static constexpr double kLook = 0.1;  // seconds: for as long, it is looked how many of the latest are met
+  double per_second_;
+  double due_ = 0;
+  double since_ = 0;
+  uint64_t given_ = kAtOnce, met_ = 0;
 };
 
 // What may be spent on stopping threads: a share of their time, saved for no longer than a second. What was used beyond (a pause may take longer than

@@ -86,6 +86,7 @@ struct SampleCounters {
   uint64_t late;         // data breakpoints that were met while SIGTRAP was blocked
   uint64_t cut_short;    // pauses that ended because nothing moved
   uint64_t paused_ns;    // of all threads together
+  uint64_t cost_ns;      // processor time in the handler, of all threads together
   uint64_t elsewhere;    // breakpoints that a forked process met
   uint64_t foreign;      // SIGTRAP that is not ours
   uint64_t self_tried;   // self-check: samples whose own access was watched
@@ -94,12 +95,14 @@ struct SampleCounters {
 };
 
 struct SamplePage {
-  static constexpr uint64_t kMagic = 0x32656c706d6173;  // "sample2"
+  static constexpr uint64_t kMagic = 0x33656c706d6173;  // "sample3"
   static constexpr uint32_t kModules = 1024;
   static constexpr uint32_t kRecords = 16;
   static constexpr uint32_t kFiredRing = 1u << 16;
   static constexpr uint32_t kWatches = 4;
   static constexpr uint32_t kMet = 1u << 12;
+  static constexpr uint32_t kThreads = 1u << 12;
+  static constexpr uint64_t kPriceUnit = 1024;
 
   // How far the two are.
   enum Phase : uint32_t { kNew, kReady, kGo, kLeave, kLeft };
@@ -127,6 +130,11 @@ struct SamplePage {
   // What threads may still be stopped for; the sampling process adds. The second: only before accesses to bytes that are known to be shared.
   alignas(64) int64_t pause_left_ns;
   int64_t shared_left_ns;
+  // For how long a thread goes on for each nanosecond that it was stopped, in parts of kPriceUnit; 0: no thread is limited for itself.
+  uint64_t pause_price;
+  // Of each thread, by its number: when its pauses are paid for (events/sample_rules.h), CLOCK_MONOTONIC; for how long it was stopped.
+  uint64_t thread_due_ns[kThreads];
+  uint64_t thread_paused_ns[kThreads];
   alignas(64) uint64_t met[kMet];   // bytes that were met, and by whom (events/sample_rules.h); by hash of the address
   alignas(64) uint32_t fired_head;  // next to be written in `fired`; never wraps to 0 of meaning, only modulo
   uint32_t fired[kFiredRing];       // index of a site + 1; 0: read, or not yet written

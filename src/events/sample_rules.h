@@ -11,12 +11,13 @@
 namespace redflag::sampling {
 
 inline constexpr uint64_t kMicrosecond = 1'000, kMillisecond = 1'000'000;
-inline constexpr uint64_t kShortest = 200 * kMicrosecond;  // the longest pause at a place that is met all the time
-inline constexpr uint64_t kFirst = 2 * kMillisecond;       // the longest pause, at least, at a place that was never met
+// The longest pause at a place that is met all the time. To set one up and to end it takes some 80 us: with shorter ones, more of a budget goes into that.
+inline constexpr uint64_t kShortest = 400 * kMicrosecond;
+inline constexpr uint64_t kFirst = 2 * kMillisecond;  // the longest pause, at least, at a place that was never met
 inline constexpr uint64_t kGrace =
     2 * kMillisecond;  // for a data breakpoint that was met, and word of which is under way
 // A pause ends early if no thread of the process gets anything done (3.2.3): they may all wait for the one that is stopped.
-inline constexpr uint64_t kPatience = 4;  // slices without progress
+inline constexpr uint64_t kPatience = 8;  // slices without progress: a process whose threads sleep has none either
 inline constexpr uint64_t kSlice = kMillisecond;
 inline constexpr uint64_t kProgress = 20 * kMicrosecond;  // of processor time in a slice
 
@@ -108,30 +109,55 @@ inline uint64_t ChooseDelay(SamplePage* page, uint32_t index, Sharing sharing, u
 // A pause that was paid for before it began.
 struct Paid {
   int64_t* from = nullptr;  // null: what threads may be stopped for is used up
+  uint64_t* thread = nullptr;
   uint64_t delay = 0;
 };
 
-inline Paid PayFrom(int64_t* left, uint64_t delay, int64_t keep) {
+// No thread is stopped for more than its share of its own time, however many there are beside it that sleep. It pays with time in which it goes on;
+// some of what it did not use is kept for one long pause.
+inline bool PayAsThread(SamplePage* page, uint64_t* due, uint64_t delay, uint64_t now) {
+  const uint64_t kept = page->most_delay_us * kMicrosecond * page->pause_price / SamplePage::kPriceUnit;
+  const uint64_t oldest = now > kept ? now - kept : 0;
+  uint64_t then = __atomic_load_n(due, __ATOMIC_RELAXED);
+  if (then < oldest) then = oldest;
+  then += delay * page->pause_price / SamplePage::kPriceUnit;
+  if (then > now) return false;
+  __atomic_store_n(due, then, __ATOMIC_RELAXED);
+  return true;
+}
+
+inline bool PayFrom(int64_t* left, uint64_t delay, int64_t keep) {
   const auto price = static_cast<int64_t>(delay);
-  if (__atomic_sub_fetch(left, price, __ATOMIC_RELAXED) >= keep) return {.from = left, .delay = delay};
+  if (__atomic_sub_fetch(left, price, __ATOMIC_RELAXED) >= keep) return true;
   __atomic_add_fetch(left, price, __ATOMIC_RELAXED);
-  return {};
+  return false;
 }
 
 // Half of the time that threads may be stopped is for bytes that are shared, so that the many that are not don't use it up; the other half is for
-// whoever comes first. A process that begins with one thread keeps some for the others.
-inline Paid Pay(SamplePage* page, Sharing sharing, uint64_t delay) {
-  if (sharing == Sharing::kShared) {
-    if (const Paid paid = PayFrom(&page->shared_left_ns, delay, 0); paid.from != nullptr) return paid;
+// whoever comes first. A process that begins with one thread keeps some for the others. `now` in nanoseconds of CLOCK_MONOTONIC.
+inline Paid Pay(SamplePage* page, uint32_t tid, Sharing sharing, uint64_t delay, uint64_t now) {
+  uint64_t* thread = &page->thread_due_ns[tid % SamplePage::kThreads];
+  const uint64_t before = __atomic_load_n(thread, __ATOMIC_RELAXED);
+  if (!PayAsThread(page, thread, delay, now)) return {};
+  if (sharing == Sharing::kShared && PayFrom(&page->shared_left_ns, delay, 0)) {
+    return {.from = &page->shared_left_ns, .thread = thread, .delay = delay};
   }
   const bool is_threaded = __atomic_load_n(&page->is_threaded, __ATOMIC_RELAXED) != 0;
-  return PayFrom(&page->pause_left_ns, delay,
-                 is_threaded ? 0 : static_cast<int64_t>(page->most_delay_us * kMicrosecond / 2));
+  const int64_t keep = is_threaded ? 0 : static_cast<int64_t>(page->most_delay_us * kMicrosecond / 2);
+  if (PayFrom(&page->pause_left_ns, delay, keep)) {
+    return {.from = &page->pause_left_ns, .thread = thread, .delay = delay};
+  }
+  __atomic_store_n(thread, before, __ATOMIC_RELAXED);
+  return {};
 }
 // It took another time than was paid for.
 inline void Settle(SamplePage* page, const Paid& paid, uint64_t paused) {
   __atomic_fetch_add(&page->counters.paused_ns, paused, __ATOMIC_RELAXED);
   __atomic_add_fetch(paid.from, static_cast<int64_t>(paid.delay) - static_cast<int64_t>(paused), __ATOMIC_RELAXED);
+  const auto more = (static_cast<int64_t>(paused) - static_cast<int64_t>(paid.delay)) *
+                    static_cast<int64_t>(page->pause_price) / static_cast<int64_t>(SamplePage::kPriceUnit);
+  __atomic_add_fetch(paid.thread, static_cast<uint64_t>(more), __ATOMIC_RELAXED);
+  __atomic_add_fetch(&page->thread_paused_ns[paid.thread - page->thread_due_ns], paused, __ATOMIC_RELAXED);
 }
 
 // A record that nobody has; kRecords: there is none.

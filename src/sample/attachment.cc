@@ -77,6 +77,10 @@ std::string Attachment::Run(const std::function<bool()>& stop) {
   return "";
 }
 
-std::vector<std::string> Attachment::Statistics() const { return StatisticsOf(session_, options_); }
+std::vector<std::string> Attachment::Statistics() const {
+  std::vector<std::string> lines = StatisticsOf(session_, options_);
+  lines.push_back(OwnCost());
+  return lines;
+}
 
 }  // namespace redflag

@@ -108,7 +108,8 @@ size_t Breakpoints::AddModule(const MappedFile& mapped, const CodeFile& file, co
     is_focus_.push_back(i < focus.size() && focus[i]);
     is_idle_.push_back(true);
     is_banned_.push_back(false);
-    (is_focus_.back() ? idle_focus_ : idle_).push_back(static_cast<uint32_t>(count_));
+    is_first_.push_back(false);
+    IdleOf(static_cast<uint32_t>(count_)).fresh.push_back(static_cast<uint32_t>(count_));
     ++count_;
   }
   page_->modules[module] = {.begin = mapped.code_begin,
@@ -120,14 +121,14 @@ size_t Breakpoints::AddModule(const MappedFile& mapped, const CodeFile& file, co
 }
 
 // The time and the state come first: the breakpoint may be met at once.
-bool Breakpoints::Write(uint32_t index, bool breakpoint) {
+bool Breakpoints::Write(uint32_t index, bool breakpoint, bool never_met) {
   const SampleSite& site = Sites()[index];
   const auto at = static_cast<off_t>(site.address);
   uint8_t now[sizeof kBreakpoint];
   const void* expected = breakpoint ? static_cast<const void*>(site.original) : kBreakpoint;
   if (pread(memory_, now, sizeof now, at) != sizeof now || std::memcmp(now, expected, sizeof now) != 0) return false;
   if (breakpoint) {
-    ArmedAt()[index] = sampling::ArmedWord(Milliseconds(), false);
+    ArmedAt()[index] = sampling::ArmedWord(Milliseconds(), never_met);
     Atomic(States()[index]).store(1, std::memory_order_release);
   }
   const void* bytes = breakpoint ? kBreakpoint : static_cast<const void*>(site.original);
@@ -136,31 +137,37 @@ bool Breakpoints::Write(uint32_t index, bool breakpoint) {
   return done;
 }
 
-void Breakpoints::ArmAll() {
-  std::vector<uint32_t> all = std::move(idle_);
-  all.insert(all.end(), idle_focus_.begin(), idle_focus_.end());
-  idle_.clear();
-  idle_focus_.clear();
-  std::sort(all.begin(), all.end());
+// Page by page: nobody runs that could meet one in between.
+void Breakpoints::WritePages(std::vector<uint32_t> sites) {
+  std::sort(sites.begin(), sites.end());
   std::vector<std::byte> code(kPage);
-  for (size_t i = 0; i < all.size();) {
-    const uint64_t begin = Sites()[all[i]].address;
+  for (size_t i = 0; i < sites.size();) {
+    const uint64_t begin = Sites()[sites[i]].address;
     size_t last = i;
-    while (last + 1 < all.size() && Sites()[all[last + 1]].address - begin + sizeof kBreakpoint <= kPage &&
-           Sites()[all[last + 1]].address > begin) {
+    while (last + 1 < sites.size() && Sites()[sites[last + 1]].address - begin + sizeof kBreakpoint <= kPage &&
+           Sites()[sites[last + 1]].address > begin) {
       ++last;
     }
-    const size_t bytes = Sites()[all[last]].address - begin + sizeof kBreakpoint;
+    const size_t bytes = Sites()[sites[last]].address - begin + sizeof kBreakpoint;
     const bool readable = pread(memory_, code.data(), bytes, static_cast<off_t>(begin)) == static_cast<ssize_t>(bytes);
     for (size_t k = i; readable && k <= last; ++k) {
-      std::memcpy(code.data() + (Sites()[all[k]].address - begin), kBreakpoint, sizeof kBreakpoint);
-      ArmedAt()[all[k]] = sampling::ArmedWord(Milliseconds(), true);
-      Atomic(States()[all[k]]).store(1, std::memory_order_release);
-      is_idle_[all[k]] = false;
+      std::memcpy(code.data() + (Sites()[sites[k]].address - begin), kBreakpoint, sizeof kBreakpoint);
+      ArmedAt()[sites[k]] = sampling::ArmedWord(Milliseconds(), true);
+      Atomic(States()[sites[k]]).store(1, std::memory_order_release);
     }
     if (readable) pwrite(memory_, code.data(), bytes, static_cast<off_t>(begin));
     i = last + 1;
   }
+}
+
+void Breakpoints::ArmFirst(uint64_t count, bool is_waiting) {
+  std::vector<uint32_t> sites;
+  for (uint32_t site = 0; sites.size() < count && (Pick(focus_.fresh, site) || Pick(others_.fresh, site));) {
+    sites.push_back(site);
+    is_first_[site] = true;
+  }
+  if (is_waiting) return WritePages(std::move(sites));
+  for (const uint32_t site : sites) Write(site, true, true);
 }
 
 bool Breakpoints::Pick(std::vector<uint32_t>& from, uint32_t& picked) {
@@ -173,19 +180,30 @@ bool Breakpoints::Pick(std::vector<uint32_t>& from, uint32_t& picked) {
   return true;
 }
 
+bool Breakpoints::Pick(Idle& from, uint32_t& picked) {
+  const size_t all = from.met.size() + from.fresh.size();
+  if (all == 0) return false;
+  const bool is_met = std::uniform_int_distribution<size_t>(0, all - 1)(random_) < from.met.size();
+  return Pick(is_met ? from.met : from.fresh, picked);
+}
+
 void Breakpoints::Hasten(uint32_t site) {
   if (site < count_) hastened_[site] = kHastened;
+}
+
+bool Breakpoints::TakeOut(std::vector<uint32_t>& from, uint32_t site) {
+  const auto at = std::find(from.begin(), from.end(), site);
+  if (at == from.end()) return false;
+  *at = from.back();
+  from.pop_back();
+  return true;
 }
 
 // -> how many of the count are left.
 uint64_t Breakpoints::RearmHastened(uint64_t count) {
   for (auto next = hastened_.begin(); next != hastened_.end() && count != 0;) {
     auto& [site, left] = *next;
-    std::vector<uint32_t>& from = is_focus_[site] ? idle_focus_ : idle_;
-    const auto at = is_idle_[site] ? std::find(from.begin(), from.end(), site) : from.end();
-    if (at != from.end()) {
-      *at = from.back();
-      from.pop_back();
+    if (is_idle_[site] && TakeOut(IdleOf(site).met, site)) {
       is_idle_[site] = false;
       if (!is_banned_[site]) Write(site, true);
       --left;
@@ -200,8 +218,8 @@ void Breakpoints::Rearm(uint64_t count) {
   count = RearmHastened(count);
   for (uint64_t i = 0; i < count; ++i) {
     uint32_t index = 0;
-    const bool prefer_focus = !idle_focus_.empty() && (random_() & 1) != 0;
-    if (!Pick(prefer_focus ? idle_focus_ : idle_, index) && !Pick(prefer_focus ? idle_ : idle_focus_, index)) return;
+    const bool prefer_focus = (random_() & 1) != 0;
+    if (!Pick(prefer_focus ? focus_ : others_, index) && !Pick(prefer_focus ? others_ : focus_, index)) return;
     if (!is_banned_[index]) Write(index, true);
   }
 }
@@ -210,16 +228,18 @@ void Breakpoints::DisarmAll() {
   for (uint32_t i = 0; i < count_; ++i) Write(i, false);
 }
 
-uint64_t Breakpoints::TakeFired() {
-  uint64_t fired = 0;
+Breakpoints::Fired Breakpoints::TakeFired() {
+  Fired fired;
   const uint32_t head = Atomic(page_->fired_head).load(std::memory_order_acquire);
   const auto note = [&](uint32_t index) {
     if (index >= count_ || is_idle_[index] || is_banned_[index]) return;
+    fired.first += is_first_[index] ? 1 : 0;
+    is_first_[index] = false;
     is_idle_[index] = true;
-    (is_focus_[index] ? idle_focus_ : idle_).push_back(index);
+    IdleOf(index).met.push_back(index);
   };
   if (head - tail_ > SamplePage::kFiredRing) {  // it has overrun: the states tell
-    fired = head - tail_;
+    fired.all = head - tail_;
     for (uint32_t& entry : page_->fired) Atomic(entry).store(0, std::memory_order_relaxed);
     tail_ = head;
     for (uint32_t i = 0; i < count_; ++i) {
@@ -232,7 +252,7 @@ uint64_t Breakpoints::TakeFired() {
     const uint32_t index = Atomic(entry).exchange(0, std::memory_order_acquire);
     if (index == 0) break;  // it is being written
     note(index - 1);
-    ++fired;
+    ++fired.all;
   }
   return fired;
 }

@@ -39,20 +39,24 @@ class Breakpoints {
   size_t AddModule(const MappedFile& mapped, const CodeFile& file, const std::vector<Site>& sites,
                    const std::vector<bool>& focus);
 
-  // Everything that has none gets one. Only while the process waits: whole pages are written.
-  void ArmAll();
-  // So many of those that were met, at random, each as likely as any other; half of them of special interest if there are such.
+  // So many of those that never had one get theirs, at random, those of special interest first. While the process waits, whole pages are written.
+  void ArmFirst(uint64_t count, bool is_waiting);
+  // So many of those that have none, at random, each as likely as any other; half of them of special interest if there are such.
   void Rearm(uint64_t count);
   // This one before others, the next few times: what it is shows if it is met again soon.
   void Hasten(uint32_t site);
   void DisarmAll();
 
-  // Takes note of those that were met since. How many.
-  uint64_t TakeFired();
+  // Takes note of those that were met since. How many, and how many of them were armed by ArmFirst, and never met before.
+  struct Fired {
+    uint64_t all = 0, first = 0;
+  };
+  Fired TakeFired();
   // This one never again: it is not an access of data.
   void Ban(uint32_t site);
 
   size_t size() const { return count_; }
+  size_t fresh() const { return focus_.fresh.size() + others_.fresh.size(); }  // that never had one
   size_t armed() const;
   const SampleSite* SiteAt(uint32_t index) const;
 
@@ -60,8 +64,17 @@ class Breakpoints {
   SampleSite* Sites() const;
   uint8_t* States() const;
   uint32_t* ArmedAt() const;
-  bool Write(uint32_t index, bool breakpoint);
+  // Places that have no breakpoint.
+  struct Idle {
+    std::vector<uint32_t> met, fresh;  // fresh: that never had one
+  };
+  Idle& IdleOf(uint32_t site) { return is_focus_[site] ? focus_ : others_; }
+
+  bool Write(uint32_t index, bool breakpoint, bool never_met = false);
+  void WritePages(std::vector<uint32_t> sites);
+  static bool TakeOut(std::vector<uint32_t>& from, uint32_t site);
   bool Pick(std::vector<uint32_t>& from, uint32_t& picked);
+  bool Pick(Idle& from, uint32_t& picked);
   uint64_t RearmHastened(uint64_t count);
 
   int fd_ = -1;
@@ -70,9 +83,8 @@ class Breakpoints {
   size_t mapped_ = 0;
   size_t count_ = 0;
   uint32_t tail_ = 0;
-  std::vector<uint32_t> idle_;        // that were met, or never had one
-  std::vector<uint32_t> idle_focus_;  // the same, of special interest
-  std::vector<bool> is_idle_, is_banned_, is_focus_;
+  Idle focus_, others_;
+  std::vector<bool> is_idle_, is_banned_, is_focus_, is_first_;
   static constexpr uint32_t kHastened = 8;
   std::map<uint32_t, uint32_t> hastened_;  // how many times more
   std::mt19937_64 random_{std::random_device{}()};

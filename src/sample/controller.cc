@@ -122,6 +122,7 @@ std::vector<std::string> Controller::Statistics() const {
   for (const Guest& guest : sessions_) {
     for (std::string& line : StatisticsOf(*guest.session, options_)) lines.push_back(std::move(line));
   }
+  lines.push_back(OwnCost());
   return lines;
 }
 

@@ -76,7 +76,7 @@ bool OutsideSampler::Begin(pid_t tid, uint32_t index, const NativeRegisters& reg
   if (static_cast<uint32_t>(tid) != page_->pid) std::atomic_ref(page_->is_threaded).store(1, std::memory_order_relaxed);
   const Sharing sharing = NoteMet(page_, address, site.access.writes(), static_cast<uint32_t>(tid));
   const uint64_t delay = ChooseDelay(page_, index, sharing, begin, random_());
-  const Paid paid = Pay(page_, sharing, delay);
+  const Paid paid = Pay(page_, static_cast<uint32_t>(tid), sharing, delay, begin);
   if (paid.from == nullptr) {
     Count(counters.over_budget);
     return false;

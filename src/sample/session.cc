@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kMapsEvery{500};
 constexpr milliseconds kThreadsEvery{50};
 constexpr milliseconds kCounterPatience{1000};
+constexpr double kMostOfOne = 2;  // times its share may one thread be stopped, if others leave it so much
 constexpr std::string_view kNever[] = {"libc.so",          "ld-linux",     "ld-musl", "libredflag_sample.so",
                                        "libredflag_rt.so", "libpthread.so"};
 
@@ -33,6 +35,13 @@ std::atomic_ref<T> Atomic(T& word) {
 }
 
 void Wake(uint32_t& word) { syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0); }
+
+double ProcessorSeconds(pid_t pid) {
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
+}
 
 std::string NameOf(const std::string& path) { return std::filesystem::path(path).filename().string(); }
 
@@ -45,10 +54,15 @@ Session::Session(pid_t pid, const SampleOptions& options, const SiteCache& cache
       collector_(collector),
       conflicts_(pid),
       rate_(options.rate),
+      first_(options.rate),
       budget_(options.budget) {
   SamplePage* page = breakpoints_.page();
   if (page == nullptr) return;
   page->most_delay_us = options.most_delay_us;
+  page->pause_price =
+      options.budget > 0
+          ? static_cast<uint64_t>(static_cast<double>(SamplePage::kPriceUnit) / (kMostOfOne * options.budget))
+          : 0;
   page->self_check = options.self_check ? 1 : 0;
   page->hold_second = options.on_race == "report" ? 0 : 1;
   page->repeated_read_only = options.repeated_read_only ? 1 : 0;
@@ -113,7 +127,9 @@ void Session::Begin() {
   // For a beginning, unless nobody may be stopped at all.
   const int64_t first_pause = options_.budget > 0 ? static_cast<int64_t>(options_.most_delay_us) * 1000 : 0;
   page->pause_left_ns = page->shared_left_ns = first_pause;
-  if (options_.rate > 0 && problem.empty() && !outside_) breakpoints_.ArmAll();
+  if (options_.rate > 0 && problem.empty() && !outside_) {
+    breakpoints_.ArmFirst(FirstMeetings::kAtOnce, true);
+  }
   last_tick_ = last_maps_ = last_threads_ = Clock::now();
   Atomic(page->phase).store(SamplePage::kGo, std::memory_order_release);
   Wake(page->phase);
@@ -173,7 +189,9 @@ void Session::Tick(Clock::time_point now) {
     last_threads_ = now;
     const std::string threads = StatusOf(pid_, "Threads:");
     threads_ = threads.empty() ? 1 : std::max<uint64_t>(std::strtoull(threads.c_str(), nullptr, 10), 1);
+    if (const double used = ProcessorSeconds(pid_); used > 0) outcome_.processor_seconds = used;
   }
+  outcome_.seconds += seconds;
   outcome_.thread_seconds += seconds * static_cast<double>(threads_);
   const auto any = Atomic(page->pause_left_ns), shared = Atomic(page->shared_left_ns);
   const PauseBudget::Halves more =
@@ -181,8 +199,12 @@ void Session::Tick(Clock::time_point now) {
                    {.any = any.load(std::memory_order_relaxed), .shared = shared.load(std::memory_order_relaxed)});
   any.fetch_add(more.any, std::memory_order_relaxed);
   shared.fetch_add(more.shared, std::memory_order_relaxed);
-  const uint64_t count = rate_.Tick(seconds, breakpoints_.TakeFired());
+  const Breakpoints::Fired fired = breakpoints_.TakeFired();
+  const uint64_t count = rate_.Tick(seconds, fired.all);
   if (options_.rate > 0) breakpoints_.Rearm(count);
+  if (options_.rate > 0 && !outside_) {  // from outside, each one met is dear
+    breakpoints_.ArmFirst(first_.Tick(seconds, fired.first, breakpoints_.fresh()), false);
+  }
   if (!options_.modules.empty() && now - last_maps_ >= kMapsEvery) {
     last_maps_ = now;
     std::vector<MappedFile> maps = ReadMaps(pid_);
@@ -254,6 +276,13 @@ void Session::TellCounters(Clock::time_point now, bool all) {
     Tell(counter.race);
   }
   waiting_ = std::move(left);
+}
+
+double Session::most_stopped() const {
+  const SamplePage* page = breakpoints_.page();
+  if (page == nullptr || outcome_.seconds <= 0) return 0;
+  const uint64_t most = *std::max_element(std::begin(page->thread_paused_ns), std::end(page->thread_paused_ns));
+  return static_cast<double>(most) / 1e9 / outcome_.seconds;
 }
 
 void Session::Stop() {

@@ -53,9 +53,12 @@ class Session {
     uint64_t synchronization = 0;  // both sides atomic: none
     uint64_t with_second = 0;
     uint64_t both_stacks = 0;
-    double thread_seconds = 0;  // what the budget is a share of
+    double seconds = 0, thread_seconds = 0;  // what the budget is a share of
+    double processor_seconds = 0;            // that the process has used
   };
   const Outcome& outcome() const { return outcome_; }
+  // The thread that was stopped most: for how much of the time.
+  double most_stopped() const;
 
  private:
   void Begin();
@@ -75,6 +78,7 @@ class Session {
   Breakpoints breakpoints_;
   Translator conflicts_;
   RateControl rate_;
+  FirstMeetings first_;
   PauseBudget budget_;
   std::vector<std::string> added_;
   Clock::time_point last_tick_{}, last_maps_{}, last_threads_{};

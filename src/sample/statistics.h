@@ -10,5 +10,7 @@
 namespace redflag {
 
 std::vector<std::string> StatisticsOf(const Session& session, const SampleOptions& options);
+// What the process that samples has used up to now.
+std::string OwnCost();
 
 }  // namespace redflag

@@ -12,6 +12,21 @@ using namespace sampling;  // NOLINT: the rules are what this file is about
 
 constexpr int kTagShift = 3;  // sample number below
 
+// What the program pays for the handler, but for the way into it and out of it.
+class Cost {
+ public:
+  explicit Cost(SamplePage* page) : page_(page), begin_(page == nullptr ? 0 : Now(CLOCK_THREAD_CPUTIME_ID)) {}
+  ~Cost() {
+    if (page_ != nullptr) Count(page_->counters.cost_ns, Now(CLOCK_THREAD_CPUTIME_ID) - begin_);
+  }
+  Cost(const Cost&) = delete;
+  Cost& operator=(const Cost&) = delete;
+
+ private:
+  SamplePage* page_;
+  uint64_t begin_;
+};
+
 }  // namespace
 
 const SampleSite& Sampler::SiteAt(uint32_t index) const { return SitesOf(page_)[index]; }
@@ -42,12 +57,12 @@ void Sampler::WriteStop(SampleStop& stop, const ucontext_t& context, bool is_bef
   stop.is_before = is_before ? 1 : 0;
   CopyRegisters(context, stop.registers);
   stop.stack_begin = StackPointer(context) - kRedZone;
-  const OwnMemory memory;
-  const int64_t got = memory.Read(stop.stack_begin, stop.stack, SampleStop::kStackBytes);
+  const int64_t got = ReadMemory(stop.stack_begin, stop.stack, SampleStop::kStackBytes);
   stop.stack_bytes = got > 0 ? static_cast<uint32_t>(got) : 0;
 }
 
 bool Sampler::OnTrap(const siginfo_t* info, ucontext_t& context) {
+  const Cost cost(page_);
   if (Watches::IsOurs(info)) {
     const Watches::Met met = Watches::Read(info);
     if (page_ == nullptr || Load(page_->phase) < SamplePage::kGo) {
@@ -104,7 +119,7 @@ bool Sampler::Collide(const SampleSite& site, uint64_t address, const ucontext_t
 }
 
 bool Sampler::ReadAgain(SampleRecord& record) {
-  OwnMemory().Read(record.address, record.after, record.size);
+  ReadMemory(record.address, record.after, record.size);
   return HasChanged(record);
 }
 
@@ -115,10 +130,10 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
   const uint32_t self = ThreadId();
   if (self != page_->pid && Load(page_->is_threaded) == 0) Store(page_->is_threaded, uint32_t{1});
   const Sharing sharing = NoteMet(page_, address, site.access.writes(), self);
-  const uint64_t delay = ChooseDelay(page_, index, sharing, Now(), Random());
-  const Paid paid = Pay(page_, sharing, delay);
-  if (paid.from == nullptr) return Count(counters.over_budget);
   const uint64_t begin = Now();
+  const uint64_t delay = ChooseDelay(page_, index, sharing, begin, Random());
+  const Paid paid = Pay(page_, self, sharing, delay, begin);
+  if (paid.from == nullptr) return Count(counters.over_budget);
   const uint32_t number = TakeSample();
   const uint32_t which = number == kNone ? SamplePage::kRecords : TakeRecord(page_, index);
   bool conflict = false;
@@ -130,7 +145,7 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
     const uint32_t size = site.access.size;
     record.address = address;
     record.size = size;
-    const bool readable = OwnMemory().Read(address, record.before, size) == static_cast<int64_t>(size);
+    const bool readable = ReadMemory(address, record.before, size) == static_cast<int64_t>(size);
     if (!readable) {
       Count(counters.unreadable);
     } else {
@@ -151,7 +166,7 @@ void Sampler::DoSample(uint32_t index, uint64_t address, const ucontext_t& conte
       Store(sample.taken, uint32_t{2});
       if (sample.mask != 0) {
         watches_.Arm(sample.mask, address, record.watched, site.access.writes(), sample.use << kTagShift | number);
-        OwnMemory().Read(address, record.before, size);  // who changed it while this was set up met no data breakpoint
+        ReadMemory(address, record.before, size);  // who changed it while this was set up met no data breakpoint
       }
       if (!Wait(sample, delay)) Count(counters.cut_short);
       // Read while they are watched: who changes them later meets no data breakpoint. They have changed and nobody came: the signal may be
@@ -251,7 +266,7 @@ void Sampler::SelfCheck(const SampleSite& site, uint64_t address) {
   uint64_t ignored[8];
   uint32_t watched = 0;
   sample.mask = watches_.Take(address, site.access.size, watched);
-  const bool readable = OwnMemory().Read(address, ignored, site.access.size) == static_cast<int64_t>(site.access.size);
+  const bool readable = ReadMemory(address, ignored, site.access.size) == static_cast<int64_t>(site.access.size);
   if (sample.mask == 0 || !readable) {
     watches_.GiveBack(sample.mask);
     Store(sample.taken, uint32_t{0});

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 
 #include <cstddef>
@@ -34,7 +35,14 @@ inline void Await(uint32_t* word, uint32_t seen, uint64_t nanoseconds) {
   arch::Syscall(SYS_futex, Raw(word), FUTEX_WAIT, seen, Raw(&time));
 }
 
-// The memory of this process as a file. Opened for each use: descriptors are the program's, and it may close or replace any.
+// Bytes of this process, by the kernel: it meets no breakpoint, and where nothing can be read it says so. How many.
+inline int64_t ReadMemory(uint64_t from, void* to, uint64_t bytes) {
+  iovec local = {.iov_base = to, .iov_len = bytes};
+  iovec remote = {.iov_base = reinterpret_cast<void*>(from), .iov_len = bytes};
+  return arch::Syscall(SYS_process_vm_readv, Pid(), Raw(&local), 1, Raw(&remote), 1);
+}
+
+// Its memory as a file, for code, which it may not write. Opened for each use: descriptors are the program's, and it may close or replace any.
 class OwnMemory {
  public:
   OwnMemory() : fd_(arch::Syscall(SYS_openat, AT_FDCWD, Raw("/proc/self/mem"), O_RDWR | O_CLOEXEC)) {}
@@ -44,10 +52,6 @@ class OwnMemory {
   OwnMemory(const OwnMemory&) = delete;
   OwnMemory& operator=(const OwnMemory&) = delete;
 
-  // How many bytes.
-  int64_t Read(uint64_t from, void* to, uint64_t bytes) const {
-    return arch::Syscall(SYS_pread64, fd_, Raw(to), static_cast<int64_t>(bytes), static_cast<int64_t>(from));
-  }
   bool Write(uint64_t to, const void* from, uint64_t bytes) const {
     return arch::Syscall(SYS_pwrite64, fd_, Raw(from), static_cast<int64_t>(bytes), static_cast<int64_t>(to)) ==
            static_cast<int64_t>(bytes);

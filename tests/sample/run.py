@@ -123,6 +123,18 @@ class SampleTest(unittest.TestCase):
             os.environ["XDG_CACHE_HOME"] = kept
         self.assertGreater(float(re.search(r"of ([0-9.]+) s of all threads", run.stderr)[1]), 0.4, run.stderr)
 
+    def test_no_thread_pays_for_those_that_sleep(self):
+        run = Sampled(build("sleepers"), "3", options=["--rate", "10000", "--budget", "5%"])
+        self.assertEqual((run.code, run.stdout), (0, "worked\n"), run.stderr)
+        self.assertGreater(run.count(r"met, (\d+) sampled"), 20, run.stderr)
+        stopped, everybody, worst = map(float, re.search(r"stopped for ([0-9.]+) s of ([0-9.]+) s .* no thread for more than ([0-9.]+) %", run.stderr).groups())
+        # It has 0.3 s, 0.015 s that was kept, and the last pause may be late; all 32 threads together would have 4.8 s.
+        self.assertLess(stopped, 0.6, run.stderr)
+        self.assertLess(worst, 20, run.stderr)
+        self.assertGreater(everybody, 30, run.stderr)
+        inside, process = map(float, re.search(r"processor time: ([0-9.]+) s at breakpoints, of ([0-9.]+) s", run.stderr).groups())
+        self.assertTrue(0 < inside < process, run.stderr)
+
     def test_budget_zero_stops_nobody(self):
         run = Sampled(build("hot"), "1", options=["--budget", "0%", "--delay", "1"])
         self.assertEqual(run.code, 0, run.stderr)
@@ -240,9 +252,10 @@ class SampleTest(unittest.TestCase):
 class LongTest(unittest.TestCase):
     def test_races_are_found_in_time(self):
         both = hits = 0
-        for name, seconds in [("hot", "1"), ("cold", "5")]:
+        # What is met every 100 ms needs pauses that are long, and so a larger share of the time.
+        for name, seconds, budget in [("hot", "1", "3%"), ("cold", "5", "6%")]:
             program = build(name)
-            runs = [Sampled(program, options=["--seconds", seconds]) for _ in range(20)]
+            runs = [Sampled(program, options=["--seconds", seconds, "--budget", budget]) for _ in range(20)]
             found = sum(run.code == 66 for run in runs)
             both += sum(run.count(r"both stacks in (\d+) of") for run in runs)
             hits += sum(run.count(r"both stacks in \d+ of (\d+)") for run in runs)
@@ -261,7 +274,7 @@ class LongTest(unittest.TestCase):
         tried = met = 0
         for _ in range(50):
             code = "import json,re\nfor i in range(300): json.loads(json.dumps({str(k):[k,'x'*k] for k in range(40)}))"
-            run = Sampled(sys.executable, "-c", code, options=["--self-check", "--rate", "50000"])
+            run = Sampled("/usr/bin/python3", "-c", code, options=["--self-check", "--rate", "20000", "--seconds", "5"])
             tried += run.count(r"self-check: (\d+) tried")
             met += run.count(r"tried, (\d+) met")
             if tried >= 10000:

@@ -9,6 +9,7 @@ Skipped (77) if one of the programs is not installed and the others passed. docs
 import argparse
 import contextlib
 import hashlib
+import http.server
 import json
 import os
 import pathlib
@@ -206,6 +207,45 @@ sys.exit(7)
             with self.subTest(modules=modules):
                 self.assertEqual(Sampled("python" + ("-all" if modules else ""), command, *modules).finish(), expected)
 
+    def test_chromium(self):
+        """A browser, and the processes that it starts: four workers that compute, and a picture that is drawn."""
+        need(self, "chromium")
+        where = folder("chromium")
+        code = "onmessage = e => { let x = e.data; for (let i = 0; i < ROUNDS; ++i) x = (Math.imul(x, 1664525) + 1013904223) >>> 0; postMessage(x); }"
+        page = """<!DOCTYPE html><title>workers</title><canvas id=c width=300 height=150></canvas><p id=sums></p><img src=/late.png>
+<script>
+const url = URL.createObjectURL(new Blob(["CODE"], {type: "text/javascript"}));
+const sums = [];
+for (let i = 0; i < 4; ++i) {
+  const worker = new Worker(url);
+  worker.onmessage = e => {
+    sums[i] = e.data;
+    if (Object.keys(sums).length < 4) return;
+    document.getElementById("sums").textContent = sums.join(" ");
+    fetch("/done");
+  };
+  worker.postMessage(i);
+}
+const context = document.getElementById("c").getContext("2d");
+for (let i = 0; i < 300; ++i) { context.fillStyle = `hsl(${i},80%,50%)`; context.fillRect(i, 75 + 70 * Math.sin(i / 20), 3, 10); }
+</script>""".replace("CODE", code.replace("ROUNDS", "20000000" if ARGS.quick else "300000000"))
+
+        def visit(run, picture):
+            """-> its status, what it says the page became, and the picture."""
+            with PageServer(page) as server:
+                # As root it does not start with its sandbox.
+                status, output = run(["/usr/lib/chromium/chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={where / 'profile'}",
+                                      f"--screenshot={picture}", "--dump-dom", server.address])
+            return status, output, picture.read_bytes()
+
+        expected = visit(alone, where / "alone.png")
+        self.assertEqual(expected[0], 0)
+        self.assertRegex(expected[1], rb'id="sums">\d+ \d+ \d+ \d+<')
+        for options in ([], ["--children"]):
+            with self.subTest(options=options):
+                sampled = lambda command: Sampled("chromium" + "".join(options), command, *options).finish()  # noqa: B023, E731
+                self.assertEqual(visit(sampled, where / "sampled.png"), expected)
+
     @contextlib.contextmanager
     def ended(self, sampled):
         """A server: told to end at the end of the block, which has to be in peace."""
@@ -225,6 +265,39 @@ def await_socket(path, sampled):
         if sampled.process.poll() is not None or time.monotonic() > end:
             raise AssertionError(f"{sampled.name} does not answer")
         time.sleep(0.05)
+
+
+class PageServer(http.server.ThreadingHTTPServer):
+    """One page, and a picture that does not come before the page says that it is done: a browser takes it to be loaded only then."""
+
+    def __init__(self, page):
+        super().__init__(("127.0.0.1", 0), self.Answer)
+        self.page, self.done = page.encode(), threading.Event()
+        self.address = f"http://127.0.0.1:{self.server_port}/"
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def __exit__(self, *_):
+        self.done.set()
+        self.shutdown()
+        self.server_close()
+
+    class Answer(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = b""
+            if self.path == "/":
+                body = self.server.page
+            elif self.path == "/done":
+                self.server.done.set()
+            elif self.path == "/late.png":
+                self.server.done.wait(PATIENCE)
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
 
 
 class Client(threading.Thread):

@@ -37,6 +37,55 @@ TEST(RateControl, GivesNothingAtRateZero) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(control.Tick(1, 0), 0u);
 }
 
+constexpr uint64_t kMany = uint64_t{1} << 40;
+
+// A large program, of whose places every other one is met as soon as it has its breakpoint.
+TEST(FirstMeetings, HoldTheirRateInALargeProgram) {
+  FirstMeetings control(100);
+  uint64_t armed = FirstMeetings::kAtOnce, met = 0, fired = armed / 2;
+  for (int i = 0; i < 4000; ++i) {  // twenty seconds
+    met += fired;
+    const uint64_t more = control.Tick(0.005, fired, kMany);
+    armed += more;
+    fired = more / 2;
+  }
+  EXPECT_LE(met, 20'000u + FirstMeetings::kAtOnce);
+  EXPECT_GE(met, 15'000u);
+  EXPECT_NEAR(static_cast<double>(armed), 2.0 * static_cast<double>(met), 1000);
+}
+
+TEST(FirstMeetings, AreSoonAllThereIfFewAreMet) {
+  FirstMeetings control(100);
+  uint64_t armed = FirstMeetings::kAtOnce;
+  for (int i = 0; i < 300; ++i) armed += control.Tick(0.005, 0, kMany);  // one and a half seconds
+  EXPECT_GE(armed, 10'000'000u);
+}
+
+TEST(FirstMeetings, AreNoMoreThanThereAre) {
+  FirstMeetings control(100);
+  uint64_t left = 100'000, given = 0;
+  for (int i = 0; i < 1'000'000; ++i) {  // more than an hour
+    const uint64_t more = control.Tick(0.005, 0, left);
+    ASSERT_LE(more, left);
+    left -= more;
+    given += more;
+  }
+  EXPECT_EQ(given, 100'000u);
+  uint64_t later = 0;  // a library is loaded
+  for (int i = 0; i < 100; ++i) later += control.Tick(0.005, 0, 500 - later);
+  EXPECT_EQ(later, 500u);
+}
+
+TEST(FirstMeetings, AreAsManyAsWereAskedForIfThatIsMore) {
+  FirstMeetings control(50'000);
+  uint64_t met = 0, fired = 0;
+  for (int i = 0; i < 4000; ++i) {
+    met += fired;
+    fired = control.Tick(0.005, fired, kMany);
+  }
+  EXPECT_GE(met, 700'000u);
+}
+
 TEST(PauseBudget, IsAShareOfTheTimeOfAllThreads) {
   const PauseBudget budget(0.03);
   int64_t any = 0, shared = 0;

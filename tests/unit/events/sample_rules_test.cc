@@ -34,6 +34,8 @@ class SampleRules : public testing::Test {
   SamplePage* page_ = nullptr;
 };
 
+constexpr uint32_t kThread = 7;
+constexpr uint64_t kNow = 100 * kMillisecond;
 constexpr uint64_t kSlack = 100 * kMicrosecond;
 
 TEST_F(SampleRules, BytesAreSharedOnceSeveralThreadsWereMetAndOneWrote) {
@@ -82,24 +84,63 @@ TEST_F(SampleRules, ANewPlaceHasNotWaitedAndIsWorthAPause) {
 TEST_F(SampleRules, SharedBytesAreNotKeptFromTheirHalfByOthers) {
   page_->is_threaded = 1;
   page_->pause_left_ns = page_->shared_left_ns = 10;
-  while (Pay(page_, Sharing::kUnknown, 4).from != nullptr) {
+  while (Pay(page_, kThread, Sharing::kUnknown, 4, kNow).from != nullptr) {
   }
   EXPECT_EQ(page_->shared_left_ns, 10);
-  const Paid paid = Pay(page_, Sharing::kShared, 10);
+  const Paid paid = Pay(page_, kThread, Sharing::kShared, 10, kNow);
   EXPECT_EQ(paid.from, &page_->shared_left_ns);
   Settle(page_, paid, 15);
   EXPECT_EQ(page_->shared_left_ns, -5);
-  EXPECT_EQ(Pay(page_, Sharing::kShared, 2).from, &page_->pause_left_ns);  // then they take what is there
-  EXPECT_EQ(Pay(page_, Sharing::kShared, 2).from, nullptr);
+  EXPECT_EQ(Pay(page_, kThread, Sharing::kShared, 2, kNow).from,
+            &page_->pause_left_ns);  // then they take what is there
+  EXPECT_EQ(Pay(page_, kThread, Sharing::kShared, 2, kNow).from, nullptr);
 }
 
 TEST_F(SampleRules, OneThreadAloneLeavesSomeForOthers) {
   page_->pause_left_ns = 15 * kMillisecond;
-  while (Pay(page_, Sharing::kUnknown, kShortest).from != nullptr) {
+  while (Pay(page_, kThread, Sharing::kUnknown, kShortest, kNow).from != nullptr) {
   }
   EXPECT_NEAR(static_cast<double>(page_->pause_left_ns), 7.5e6, 1e6);
   page_->is_threaded = 1;
-  EXPECT_NE(Pay(page_, Sharing::kUnknown, kShortest).from, nullptr);
+  EXPECT_NE(Pay(page_, kThread, Sharing::kUnknown, kShortest, kNow).from, nullptr);
+}
+
+// One that is busy, beside others whose share it could have.
+TEST_F(SampleRules, AThreadIsStoppedForNoMoreThanItsShareOfItsOwnTime) {
+  page_->is_threaded = 1;
+  page_->pause_left_ns = 1000 * 1000 * kMillisecond;
+  page_->pause_price = 10 * SamplePage::kPriceUnit;  // a tenth
+  uint64_t now = 5000 * kMillisecond, stopped = 0;
+  const uint64_t begin = now;
+  while (now < begin + 10'000 * kMillisecond) {
+    now += 50 * kMicrosecond;
+    const Paid paid = Pay(page_, kThread, Sharing::kUnknown, kMillisecond, now);
+    if (paid.from == nullptr) continue;
+    const uint64_t took = kMillisecond + 200 * kMicrosecond;  // it always takes longer
+    Settle(page_, paid, took);
+    stopped += took;
+    now += took;
+  }
+  EXPECT_NEAR(static_cast<double>(stopped), 1000e6, 20e6);
+}
+
+TEST_F(SampleRules, AThreadKeepsOneLongPauseAndNoMore) {
+  page_->is_threaded = 1;
+  page_->pause_left_ns = 1000 * 1000 * kMillisecond;
+  page_->pause_price = 10 * SamplePage::kPriceUnit;
+  constexpr uint64_t kLate = 3600 * 1000 * kMillisecond;
+  EXPECT_NE(Pay(page_, kThread, Sharing::kUnknown, 15 * kMillisecond, kLate).from, nullptr);
+  EXPECT_EQ(Pay(page_, kThread, Sharing::kUnknown, kMillisecond, kLate).from, nullptr);
+  EXPECT_NE(Pay(page_, kThread + 1, Sharing::kUnknown, kMillisecond, kLate).from, nullptr);
+}
+
+TEST_F(SampleRules, WhatTheProcessHasNotGotTheThreadHasNotSpent) {
+  page_->is_threaded = 1;
+  page_->pause_price = 10 * SamplePage::kPriceUnit;
+  constexpr uint64_t kLate = 3600 * 1000 * kMillisecond;
+  EXPECT_EQ(Pay(page_, kThread, Sharing::kUnknown, 15 * kMillisecond, kLate).from, nullptr);
+  page_->pause_left_ns = 100 * kMillisecond;
+  EXPECT_NE(Pay(page_, kThread, Sharing::kUnknown, 15 * kMillisecond, kLate).from, nullptr);
 }
 
 }  // namespace
