@@ -83,6 +83,23 @@ class AccessHistory {
     RecordAmongMany(arena, access);
   }
 
+  // Remembers `access`, which stands for nothing but what the same thread did that is_old(epoch).
+  template <class IsOld>
+  void RecordBeside(Arena<Mem>& arena, const HistoryEntry& access, IsOld is_old) {
+    const auto drop = [&](HistoryEntry& entry) {
+      if (SlotOf(entry.epoch) == SlotOf(access.epoch) && is_old(entry.epoch)) entry.bytes = entry.bytes & ~access.bytes;
+      return false;
+    };
+    for (HistoryEntry& entry : few_) {
+      if (Any(entry.bytes & access.bytes) && Covers(access.kind, entry.kind)) drop(entry);
+    }
+    for (uint32_t kind = 0; many_ != nullptr && kind < kKinds; ++kind) {
+      if (!Covers(access.kind, AccessKind(static_cast<uint8_t>(kind)))) continue;
+      many_->sets[kind].FindIf(SlotOf(access.epoch), drop);
+    }
+    Remember(arena, access);
+  }
+
   // Remembers `access` to bytes of which nothing else is remembered.
   void Remember(Arena<Mem>& arena, const HistoryEntry& access) {
     if (many_ == nullptr) {

@@ -2,6 +2,10 @@
 // after every earlier commit that touched at least one byte in common. Only the latest commit of each byte
 // has to be remembered: it is ordered after all earlier ones of that byte.
 //
+// By reads, the third interpretation of that section: a commit is ordered after every earlier one that wrote a byte which it reads. Of commits that write
+// without reading there may be several then that are not ordered with each other: who reads the byte is ordered after all of them. And commits may conflict
+// without being ordered, which is no race; so it is kept which times are those of commits.
+//
 // Thread-safe under AtomicMem: one lock, held for the whole of a commit's exchange, which makes the exchange
 // the commit point in the order of commits.
 #pragma once
@@ -40,9 +44,19 @@ void ForEachGranule(Addr addr, uint64_t size, Visitor visit) {
 template <class Mem>
 class CommitClocks {
  public:
-  explicit CommitClocks(Arena<Mem>& arena) : arena_(arena), cells_(arena) {}
+  explicit CommitClocks(Arena<Mem>& arena) : arena_(arena), cells_(arena), times_(arena) {}
   ~CommitClocks() {
     cells_.ForEach([this](uint64_t, Cell& cell) { Drop(cell, kAllBytes); });
+  }
+
+  void OrderByReads() { by_reads_ = true; }
+  bool is_by_reads() const { return by_reads_; }
+
+  // By reads: is this the time of a commit?
+  bool IsOfCommit(Epoch epoch) {
+    ScopedLock guard(lock_);
+    const uint64_t* times = times_.Find(Raw(epoch) / kTimesTogether);
+    return times != nullptr && (*times >> Raw(epoch) % kTimesTogether & 1) != 0;
   }
 
   // `thread` learns what earlier commits on these bytes knew. The accesses of the transaction are checked
@@ -50,11 +64,10 @@ class CommitClocks {
   void Acquire(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count) {
     ScopedLock guard(lock_);
     const Message* last = nullptr;
-    ForEachByte(footprint, count, [&](Message*& message) {
+    ForEachByte(footprint, count, AccessKind::kRead, [&](Message*& message) {
       if (message == last || message == nullptr) return;
       last = message;
-      if (message->is_at_own_time && thread.Knows(message->at)) return;
-      thread.Join(message->clock);
+      if (!IsKnown(thread, *message)) thread.Join(message->clock);
     });
   }
 
@@ -63,16 +76,33 @@ class CommitClocks {
   void Release(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count, bool is_at_own_time = false) {
     commits_.Add(1);
     ScopedLock guard(lock_);
-    Message* mine = ::new (arena_.Allocate(sizeof(Message))) Message(arena_);
-    mine->clock.Assign(thread.clock());
-    mine->at = thread.epoch();
+    Message* mine = NewMessage(thread);
     mine->is_at_own_time = is_at_own_time;
-    ForEachByte(footprint, count, [&](Message*& message) {
-      ++mine->bytes;
+    ++mine->bytes;  // not yet to be dropped
+    ForEachByte(footprint, count, AccessKind::kWrite, [&](Message*& message) {
+      Message* fresh = mine;
+      if (by_reads_ && message != nullptr && message != mine && !IsKnown(thread, *message)) {
+        fresh = NewMessage(thread);
+        fresh->clock.Join(message->clock);
+      }
+      ++fresh->bytes;
       if (message != nullptr) Drop(message);
-      message = mine;
+      message = fresh;
     });
+    Drop(mine);
+    if (by_reads_) {
+      times_.Insert(Raw(thread.epoch()) / kTimesTogether) |= uint64_t{1} << Raw(thread.epoch()) % kTimesTogether;
+    }
     thread.Tick();
+  }
+
+  // No time means anything any more.
+  void BeginEra() {
+    Forget(Addr{0}, UINT64_MAX);
+    ScopedLock guard(lock_);
+    Vector<uint64_t, Mem> known(arena_);
+    times_.ForEach([&](uint64_t times, uint64_t&) { known.Push(times); });
+    for (const uint64_t times : known) times_.Erase(times);
   }
 
   // These bytes begin a new lifetime. Walks whichever is shorter: the range or the table.
@@ -106,9 +136,23 @@ class CommitClocks {
     Message* messages[kGranule];
   };
 
+  static constexpr uint64_t kTimesTogether = 64;
+
+  static bool IsKnown(const ThreadClock<Mem>& thread, const Message& message) {
+    return message.is_at_own_time && thread.Knows(message.at);
+  }
+  Message* NewMessage(const ThreadClock<Mem>& thread) {
+    Message* message = ::new (arena_.Allocate(sizeof(Message))) Message(arena_);
+    message->clock.Assign(thread.clock());
+    message->at = thread.epoch();
+    return message;
+  }
+
+  // By reads, those of this kind only.
   template <class Visitor>
-  void ForEachByte(const Footprint* footprint, size_t count, Visitor visit) {
+  void ForEachByte(const Footprint* footprint, size_t count, AccessKind kind, Visitor visit) {
     for (size_t i = 0; i < count; ++i) {
+      if (by_reads_ && footprint[i].kind != kind) continue;
       ForEachGranule(footprint[i].addr, footprint[i].size, [&](Addr granule, ByteMask bytes) {
         Cell& cell = cells_.Insert(Raw(granule));
         for (uint32_t left = Raw(bytes); left != 0; left &= left - 1) visit(cell.messages[__builtin_ctz(left)]);
@@ -144,6 +188,8 @@ class CommitClocks {
   typename Mem::Counter commits_;  // most programs have none
   Arena<Mem>& arena_;
   HashMap<Cell, Mem> cells_;
+  bool by_reads_ = false;
+  HashMap<uint64_t, Mem> times_;  // by reads, a bit for each time of a commit
 };
 
 }  // namespace redflag

@@ -48,6 +48,10 @@ class CellWithHistory {
     void Record(Arena<Mem>& arena, const Clock& clock, const HistoryEntry& access) {
       cell_.history_.Record(arena, clock, access);
     }
+    template <class IsOld>
+    void RecordBeside(Arena<Mem>& arena, const HistoryEntry& access, IsOld is_old) {
+      cell_.history_.RecordBeside(arena, access, is_old);
+    }
     bool is_spread() const { return cell_.history_.is_spread(); }
 
     // For detectors that keep segments.

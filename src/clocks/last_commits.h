@@ -3,6 +3,9 @@
 // never used twice; when no byte is left whose latest commit is c, nobody can be ordered after c through a byte any more,
 // and the number is dead.
 //
+// By reads (clocks/commit_clocks.h), a commit is ordered after those that wrote what it reads. Where one has written a byte without being ordered after
+// the latest before it, a number of its own, no thread's, stands for both.
+//
 // Thread-safe under AtomicMem; visitors are called under its lock.
 #pragma once
 
@@ -23,12 +26,15 @@ class LastCommits {
  public:
   explicit LastCommits(Arena<Mem>& arena) : arena_(arena), cells_(arena) {}
 
+  void OrderByReads() { by_reads_ = true; }
+  bool is_by_reads() const { return by_reads_; }
+
   // Calls visit(commit, author) once for each commit that is the latest of one of these bytes.
   template <class Visitor>
   void ForEach(const Footprint* footprint, size_t count, Visitor visit) {
     ScopedLock guard(lock_);
     ++visits_;
-    ForEachGranuleOf(footprint, count, [&](Addr granule, ByteMask bytes) {
+    ForEachGranuleOf(footprint, count, AccessKind::kRead, [&](Addr granule, ByteMask bytes) {
       Cell* cell = cells_.Find(Raw(granule));
       if (cell == nullptr) return;
       ForEachByte(*cell, bytes, [&](Commit*& commit) {
@@ -39,22 +45,35 @@ class LastCommits {
     });
   }
 
-  // These bytes are touched by a new commit. Calls born(commit), then dead(commit) for each that is no byte's latest now.
-  template <class Born, class Dead>
-  void Add(Tid author, const Footprint* footprint, size_t count, Born born, Dead dead) {
+  // These bytes are touched by a new commit, after ForEach() of the same one. Calls born(commit), then dead(commit) for each that is no byte's latest now.
+  // By reads, joined(earlier, commit): this one stands for that earlier one, too.
+  template <class Born, class Joined, class Dead>
+  void Add(Tid author, const Footprint* footprint, size_t count, Born born, Joined joined, Dead dead) {
     ScopedLock guard(lock_);
     Commit* mine = nullptr;
-    ForEachGranuleOf(footprint, count, [&](Addr granule, ByteMask bytes) {
+    const uint64_t before = numbers_;
+    const auto make = [&](Tid whose) {
+      Commit* made = arena_.template New<Commit>();
+      made->number = ++numbers_;
+      made->author = whose;
+      born(made->number);
+      return made;
+    };
+    ForEachGranuleOf(footprint, count, AccessKind::kWrite, [&](Addr granule, ByteMask bytes) {
       ForEachByte(cells_.Insert(Raw(granule)), bytes, [&](Commit*& commit) {
-        if (mine == nullptr) {
-          mine = arena_.template New<Commit>();
-          mine->number = ++numbers_;
-          mine->author = author;
-          born(mine->number);
+        if (commit != nullptr && commit->number > before) return;  // the footprint names it twice
+        const bool is_blind = by_reads_ && commit != nullptr && commit->author != author && commit->visit != visits_;
+        Commit* fresh = nullptr;
+        if (is_blind) {
+          fresh = make(kNoThread);
+          joined(commit->number, fresh->number);
+        } else {
+          if (mine == nullptr) mine = make(author);
+          fresh = mine;
         }
-        ++mine->bytes;
+        ++fresh->bytes;
         Drop(commit, dead);
-        commit = mine;
+        commit = fresh;
       });
     });
   }
@@ -89,9 +108,12 @@ class LastCommits {
     Commit* latest[kGranule];
   };
 
+  // By reads, those of this kind only.
   template <class Visitor>
-  static void ForEachGranuleOf(const Footprint* footprint, size_t count, Visitor visit) {
-    for (size_t i = 0; i < count; ++i) ForEachGranule(footprint[i].addr, footprint[i].size, visit);
+  void ForEachGranuleOf(const Footprint* footprint, size_t count, AccessKind kind, Visitor visit) {
+    for (size_t i = 0; i < count; ++i) {
+      if (!by_reads_ || footprint[i].kind == kind) ForEachGranule(footprint[i].addr, footprint[i].size, visit);
+    }
   }
   template <class Visitor>
   static void ForEachByte(Cell& cell, ByteMask bytes, Visitor visit) {
@@ -125,6 +147,7 @@ class LastCommits {
   HashMap<Cell, Mem> cells_;
   uint64_t numbers_ = 0;
   uint64_t visits_ = 0;
+  bool by_reads_ = false;
 };
 
 }  // namespace redflag

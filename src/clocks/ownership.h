@@ -25,6 +25,7 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "clocks/element_set.h"
+#include "clocks/epoch.h"
 #include "clocks/lockset_matrix.h"
 #include "clocks/sync_event_list.h"
 
@@ -56,8 +57,9 @@ class OwnershipLedger {
     typename Mem::Counter users;
     Tid owner;
     LocksetId locks;
+    Epoch epoch;  // of the owner, then; kNoEpoch: nobody compares them
   };
-  static_assert(sizeof(Ownership) == 32);
+  static_assert(sizeof(Ownership) == 40);
 
   struct ThreadOwnership {
     Tid thread{};
@@ -86,9 +88,9 @@ class OwnershipLedger {
   // ---- The thread's own ----
 
   // [GL Fig.5 rule 1]: LS(x) := {t}, for everything t accesses from now on.
-  Ownership* Begin(ThreadOwnership& t, LocksetId locks, uint64_t alock) {
+  Ownership* Begin(ThreadOwnership& t, LocksetId locks, uint64_t alock, Epoch epoch) {
     ScopedLock guard(lock_);
-    t.current = NewOwnership(t.thread, SetOf(t), locks, alock);
+    t.current = NewOwnership(t.thread, SetOf(t), locks, alock, epoch);
     t.current->users.Add(1);
     return t.current;
   }
@@ -175,12 +177,12 @@ class OwnershipLedger {
   }
 
   // The ownership that the write which began a lifetime has; the caller becomes one of its users.
-  Ownership* Revive(const Birth& birth, LocksetId locks) {
+  Ownership* Revive(const Birth& birth, LocksetId locks, Epoch epoch) {
     ScopedLock guard(lock_);
     if (revived_ == nullptr || revived_birth_.log != birth.log || revived_birth_.segment != birth.segment ||
-        revived_->locks != locks) {
+        revived_->locks != locks || revived_->epoch != epoch) {
       Ownership* ownership =
-          NewOwnership(birth.log->owner, &Resolve(RunOf(*birth.log, birth.segment).owners), locks, 0);
+          NewOwnership(birth.log->owner, &Resolve(RunOf(*birth.log, birth.segment).owners), locks, 0, epoch);
       ownership->users.Add(1);
       Ownership* before = revived_;
       revived_ = ownership;
@@ -222,7 +224,7 @@ class OwnershipLedger {
     return &Resolve(t.owners);
   }
 
-  Ownership* NewOwnership(Tid owner, OwnerSet* owners, LocksetId locks, uint64_t alock) {
+  Ownership* NewOwnership(Tid owner, OwnerSet* owners, LocksetId locks, uint64_t alock, Epoch epoch) {
     ++owners->users;
     ++ownerships_;
     auto* ownership = arena_.template New<Ownership>();
@@ -230,6 +232,7 @@ class OwnershipLedger {
     ownership->alock = alock;
     ownership->owner = owner;
     ownership->locks = locks;
+    ownership->epoch = epoch;
     return ownership;
   }
 
@@ -324,7 +327,9 @@ class OwnershipLedger {
       ++steps[kStepMerged];
       gone.same = &stays;
       ++stays.users;
-      if (gone.log != nullptr) Resolve(RunOf(*gone.log, gone.segment).owners);
+      if (gone.log == nullptr) return;
+      Resolve(RunOf(*gone.log, gone.segment).owners);
+      ++gone.log->joined;
     });
     ShortenLogs();
   }
@@ -379,6 +384,7 @@ class OwnershipLedger {
       }
     }
     log.count = kept;
+    log.joined = 0;
   }
 
   void Resize(LifetimeLog& log, uint32_t capacity) {
@@ -403,8 +409,10 @@ class OwnershipLedger {
       LifetimeLog& log = *first_log_;
       first_log_ = log.next;
       log.waiting = false;
-      Shorten(log);
-      if (log.count * 4 <= log.capacity) Resize(log, log.count);
+      if (log.joined * 4 >= log.count) {  // or it is not worth a walk through all of it
+        Shorten(log);
+        if (log.count * 4 <= log.capacity) Resize(log, log.count);
+      }
       if (log.count > 1) Enqueue(log);
       if (&log == last) return;
     }
@@ -438,7 +446,7 @@ struct OwnershipLedger<Mem, Limits>::OwnerSet : SyncEventList<Mem, Limits>::Posi
   Tid found = kNoThread;       // a thread that is known to be an owner by now, although not yet at this position
 };
 
-// Never freed, because a Birth may name it at any time: 48 bytes for each thread that ever began a lifetime.
+// Never freed, because a Birth may name it at any time: 56 bytes for each thread that ever began a lifetime.
 template <class Mem, class Limits>
 class OwnershipLedger<Mem, Limits>::LifetimeLog {
   friend class OwnershipLedger;
@@ -449,6 +457,7 @@ class OwnershipLedger<Mem, Limits>::LifetimeLog {
   Tid owner{};
   uint32_t count = 0;
   uint32_t capacity = 0;
+  uint32_t joined = 0;  // runs whose sets have become others' since it was shortened
   bool waiting = false;
 };
 

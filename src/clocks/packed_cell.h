@@ -358,6 +358,18 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       Insert(arena, mine);
     }
 
+    // Remembers `access`, which stands for nothing but what the same thread did that is_old(epoch).
+    template <class IsOld>
+    void RecordBeside(Arena<Mem>& arena, const HistoryEntry& access, IsOld is_old) {
+      const PackedAccess mine(access);
+      Filter([&](PackedAccess entry) {
+        const bool covered = entry.SameSlot(mine) && Any(entry.bytes() & mine.bytes()) &&
+                             redflag::Covers(mine.kind(), entry.kind()) && is_old(entry.Unpacked().epoch);
+        return covered ? entry.With(entry.bytes() & ~mine.bytes()) : entry;
+      });
+      Insert(arena, mine);
+    }
+
     // Remembers a read that stood elsewhere until now, and was compared with all that is here when it was made. Of what its thread did,
     // the latest counts.
     void TakeIn(Arena<Mem>& arena, PackedAccess read) {

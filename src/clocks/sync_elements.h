@@ -161,10 +161,13 @@ class ThreadElements {
       if (author != thread()) Append(MakeElement(ElementKind::kCommit, commit), self());
     });
   }
-  // C_t -> K_c
+  // C_t -> K_c; and K_b -> K_c where c stands for b, too
   void CommitEnd(LastCommits<Mem>& commits, const Footprint* footprint, size_t count) {
     commits.Add(
         thread(), footprint, count, [&](uint64_t commit) { Append(self(), MakeElement(ElementKind::kCommit, commit)); },
+        [&](uint64_t earlier, uint64_t commit) {
+          Append(MakeElement(ElementKind::kCommit, earlier), MakeElement(ElementKind::kCommit, commit));
+        },
         [&](uint64_t commit) { TakeOutCommit(commit); });
     ledger_.EndSegment(mine_);
   }
@@ -173,9 +176,13 @@ class ThreadElements {
   // Accesses.
 
   // The ownership of what the thread accesses now: [GL Fig.8 Handle-Action l.5-9]. `held` names the locks it holds.
-  Ownership* Current(HeldLocks<Mem>& held) {
-    if (mine_.current != nullptr) return mine_.current;
-    return ledger_.Begin(mine_, held.id(), holds_.empty() ? 0 : holds_.back());
+  // `epoch`: of the thread, if anybody compares them.
+  Ownership* Current(HeldLocks<Mem>& held, Epoch epoch) {
+    if (mine_.current != nullptr) {
+      if (mine_.current->epoch == epoch) return mine_.current;
+      ledger_.EndOwnership(mine_);  // it has gone on
+    }
+    return ledger_.Begin(mine_, held.id(), holds_.empty() ? 0 : holds_.back(), epoch);
   }
 
   // [GL 5.1 second]: the owner held this lock then and the thread holds it now, not both for reading: it was handed over.

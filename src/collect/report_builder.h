@@ -12,6 +12,7 @@
 #include "collect/modules.h"
 #include "collect/symbolizer.h"
 #include "collect/wire_reader.h"
+#include "report/evidence.h"
 #include "report/misuse_report.h"
 #include "report/race_report.h"
 #include "report/source.h"
@@ -64,6 +65,7 @@ class ReportBuilder {
   std::vector<Frame> OwnFrameOf(const RawStack& stack);
   void AddTolerated(const RaceMessage& race, RaceReport& report) const;
   void AddEvidence(const RaceMessage& race, RaceReport& report);
+  OwnersByName NamesOf(const RawOwners& owners, const RaceReport& report);
   static void AddObserved(const RawObserved& observed, RaceReport& report);
   static void JudgeObserved(const RawObserved& observed, RaceReport& report);
   AccessSite SiteOf(const RawAccess& access);

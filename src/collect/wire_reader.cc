@@ -163,6 +163,20 @@ RawWeak TakeWeak(Cursor& cursor) {
           .load_order = TakeOrder(cursor, weak.load_order)};
 }
 
+RawOwners TakeOwners(Cursor& cursor) {
+  const auto head = cursor.Take<wire::Owners>("owners");
+  if (head.count > wire::kMaxOwners) cursor.Fail(fmt::format("{} owners", head.count));
+  RawOwners owners{.owners = {}, .more = head.more};
+  for (uint32_t i = 0; i < head.count && !cursor.failed(); ++i) {
+    const auto owner = cursor.Take<wire::Owner>("owner");
+    if (Raw(owner.kind) > Raw(wire::OwnerKind::kTransaction)) {
+      cursor.Fail(fmt::format("an owner of kind {}", Raw(owner.kind)));
+    }
+    owners.owners.push_back({.kind = owner.kind, .object = owner.object});
+  }
+  return owners;
+}
+
 RawAccess TakeAccess(Cursor& cursor) {
   const auto head = cursor.Take<wire::AccessHead>("access");
   if (Raw(head.kind) > Raw(AccessKind::kWrite)) cursor.Fail(fmt::format("an access of kind {}", Raw(head.kind)));
@@ -181,12 +195,14 @@ RawAccess TakeAccess(Cursor& cursor) {
                    .stack = {},
                    .locks = {},
                    .known = {},
-                   .weak = {}};
+                   .weak = {},
+                   .owners = {}};
   if ((head.flags & wire::kValueKnown) != 0) access.value = head.value;
   access.stack = cursor.TakeStack("stack of an access");
   for (uint32_t i = 0; i < head.lock_count && !cursor.failed(); ++i) access.locks.push_back(TakeLock(cursor));
   if ((head.flags & wire::kHasKnown) != 0) access.known = TakeKnown(cursor);
   if ((head.flags & wire::kHasWeak) != 0) access.weak = TakeWeak(cursor);
+  if ((head.flags & wire::kHasOwners) != 0) access.owners = TakeOwners(cursor);
   return access;
 }
 

@@ -82,6 +82,19 @@ struct RawWeak {
   bool operator==(const RawWeak&) const = default;
 };
 
+struct RawOwner {
+  wire::OwnerKind kind{};
+  uint64_t object = 0;
+
+  bool operator==(const RawOwner&) const = default;
+};
+struct RawOwners {
+  std::vector<RawOwner> owners;
+  uint32_t more = 0;
+
+  bool operator==(const RawOwners&) const = default;
+};
+
 struct RawAccess {
   uint64_t address = 0;
   uint32_t size = 0;
@@ -98,6 +111,7 @@ struct RawAccess {
   std::vector<RawLock> locks;
   std::optional<RawKnown> known{};
   std::optional<RawWeak> weak{};
+  std::optional<RawOwners> owners{};
 
   bool operator==(const RawAccess&) const = default;
 };

@@ -169,7 +169,8 @@ class Encoder {
     const int flags = (access.vptr ? wire::kVptr : 0) | (access.bit_field ? wire::kBitField : 0) |
                       (access.ordered ? wire::kOrdered : 0) | (access.value ? wire::kValueKnown : 0) |
                       (access.locks_unknown ? wire::kLocksUnknown : 0) | (access.known ? wire::kHasKnown : 0) |
-                      (access.weak ? wire::kHasWeak : 0) | static_cast<int>(access.tag << wire::kTagShift);
+                      (access.weak ? wire::kHasWeak : 0) | (access.owners ? wire::kHasOwners : 0) |
+                      static_cast<int>(access.tag << wire::kTagShift);
     Put(wire::AccessHead{.address = access.address,
                          .size = access.size,
                          .thread = access.thread,
@@ -202,6 +203,12 @@ class Encoder {
                      .store_order = Raw(access.weak->store_order),
                      .load_order = Raw(access.weak->load_order),
                      .reserved = {}});
+    }
+    if (access.owners) {
+      Put(wire::Owners{.count = static_cast<uint32_t>(access.owners->owners.size()), .more = access.owners->more});
+      for (const RawOwner& owner : access.owners->owners) {
+        Put(wire::Owner{.object = owner.object, .kind = owner.kind, .reserved = {}});
+      }
     }
   }
 

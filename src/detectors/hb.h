@@ -202,10 +202,14 @@ class Hb : public Labelled<Mem, CellOf> {
 
   // ---- Transactions: [GL 3 commit] ----
 
+  // Before the first commit.
+  void OrderByReads() { commits_.OrderByReads(); }
+
   Tag OnCommitBegin(Thread& t, const Footprint* footprint, size_t count) {
     ++t.counts[kCommit];
+    if (commits_.is_by_reads()) t.clock.Tick();  // it has a time of its own
     commits_.Acquire(t.clock, footprint, count);
-    return Tag::kKept;
+    return commits_.is_by_reads() ? Tag::kChanged : Tag::kKept;
   }
   Tag OnCommitEnd(Thread& t, const Footprint* footprint, size_t count) {
     commits_.Release(t.clock, footprint, count, !Base::NeedsRenewal(t));
@@ -252,7 +256,12 @@ class Hb : public Labelled<Mem, CellOf> {
     // [TS 4.2 l.6-9], [HB atomic]
     if (Any(mine.bytes)) {
       ++t.counts[RuleOf(access.kind)];
-      opened.Record(cell_arena_, t.clock, mine);
+      if (access.origin == AccessOrigin::kTransaction && commits_.is_by_reads()) {
+        // Who does not race with it may race with what its thread did before.
+        opened.RecordBeside(cell_arena_, mine, [&](Epoch epoch) { return commits_.IsOfCommit(epoch); });
+      } else {
+        opened.Record(cell_arena_, t.clock, mine);
+      }
       if (opened.is_spread()) ++t.counts[kSpread];
     }
     return raced;
@@ -284,16 +293,23 @@ class Hb : public Labelled<Mem, CellOf> {
     return kByKind[Raw(kind)];
   }
 
+  // Two commits that conflict are ordered, or don't have to be (by reads): [GL 3 extended race]
+  bool AreBothCommits(const Access& access, const HistoryEntry& earlier) {
+    return commits_.is_by_reads() && access.origin == AccessOrigin::kTransaction && commits_.IsOfCommit(earlier.epoch);
+  }
+
   // Fills the record, and ends the history of the racy bytes, if the access is to happen.
   [[gnu::noinline]] ByteMask Report(Thread& t, OpenedCell& cell, const Access& access, const HistoryEntry& mine,
                                     RaceRecord& record) {
-    ++t.counts[kRace];
     ByteMask raced = kNoBytes;
     record.Begin(access, RecordOf(t.tid, mine, kAllBytes));
     cell.ForEachRace(t.clock, mine, [&](const HistoryEntry& earlier) {
+      if (AreBothCommits(access, earlier)) return;
       raced = raced | (earlier.bytes & mine.bytes);
       record.AddEarlier(RecordOf(slots_.OwnerOf(earlier.epoch), earlier, mine.bytes));
     });
+    if (!Any(raced)) return raced;
+    ++t.counts[kRace];
     if (access.if_racy == IfRacy::kReported) cell.AddRacy(cell_arena_, raced);
     if (access.if_racy == IfRacy::kGoesOn && IsWrite(mine.kind)) cell.Clear(cell_arena_, raced);
     return raced;

@@ -79,7 +79,7 @@ class Labelled {
   // threads that there are then begin anew. Races between what was before and what comes are not found.
   void BeginEra() {
     slots_.Reset();
-    commits_.Forget(Addr{0}, UINT64_MAX);  // what was committed names times too
+    commits_.BeginEra();  // what was committed names times too
     cell_arena_.Recycle();
   }
   template <class Thread>

@@ -86,8 +86,9 @@ struct AccessHead {
   uint32_t lock_count;  // Lock structs follow the stack
   uint64_t value;       // if kValueKnown: what the memory held after the access
 };
-inline constexpr uint16_t kVptr = 1, kBitField = 2, kValueKnown = 4, kLocksUnknown = 8, kHasKnown = 16, kHasWeak = 32,
-                          kOrdered = 64;  // it frees what the completing access uses later
+inline constexpr uint16_t kVptr = 1, kBitField = 2, kValueKnown = 4, kLocksUnknown = 8, kHasKnown = 16, kHasWeak = 32;
+inline constexpr uint16_t kOrdered = 64;  // it frees what the completing access uses later
+inline constexpr uint16_t kHasOwners = 128;
 inline constexpr int kTagShift = 8;
 
 struct Lock {
@@ -117,6 +118,20 @@ struct Weak {
   uint8_t store_order, load_order;  // MemoryOrder
   uint8_t reserved[6];
 };
+
+// Who may access what an earlier access has touched, by Goldilocks; not the completing thread. kThread: a thread. Others: whoever locks it, locks it for
+// writing, reads an atomic variable or takes a signal; commits a transaction that has a byte in common with one that was.
+enum class OwnerKind : uint8_t { kThread, kLock, kWriteLock, kSignal, kTransaction };
+struct Owner {
+  uint64_t object;  // the number of a thread, or an address; 0: none
+  OwnerKind kind;
+  uint8_t reserved[7];
+};
+struct Owners {
+  uint32_t count;  // Owner structs follow
+  uint32_t more;   // that are not told
+};
+inline constexpr uint32_t kMaxOwners = 8;
 
 enum class Place : uint8_t { kUnknown, kHeap, kStack, kTls, kGlobal, kMapped, kDescriptor };
 

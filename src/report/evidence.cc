@@ -97,6 +97,31 @@ std::string DescribeKnown(const KnownHandover& known, const AccessSite& completi
   }
 }
 
+std::string DescribeOwners(const OwnersByName& owners, const AccessSite& completing, const AccessSite& earlier) {
+  std::vector<std::string> who, deeds;
+  for (const std::string& thread : owners.threads) {
+    if (thread != earlier.thread) who.push_back(thread);
+  }
+  const auto add = [&](const char* deed, const std::vector<std::string>& objects, const char* end) {
+    if (!objects.empty()) deeds.push_back(fmt::format("{} {}{}", deed, fmt::join(objects, " or "), end));
+  };
+  add("locks", owners.locks, "");
+  add("locks", owners.write_locks, " for writing");
+  add("acquires", owners.signals, "");
+  if (owners.transactions) deeds.emplace_back("commits a transaction on the same bytes");
+  const std::string access = fmt::format("the {} by {}", Describe(earlier), earlier.thread);
+  if (who.empty() && deeds.empty()) {
+    if (owners.more != 0) return "";
+    return fmt::format("{} was handed on to nobody: {} has unlocked, stored, signalled or created nothing since",
+                       access, earlier.thread);
+  }
+  std::vector<std::string> parts;
+  if (!who.empty()) parts.push_back(fmt::format("to {}", fmt::join(who, ", ")));
+  if (!deeds.empty()) parts.push_back(fmt::format("to whoever {}", fmt::join(deeds, " or ")));
+  if (owners.more != 0) parts.push_back(fmt::format("to {} more", owners.more));
+  return fmt::format("{} was handed on {}; {} is none of them", access, fmt::join(parts, ", and "), completing.thread);
+}
+
 std::string DescribeWeak(const WeakAtomics& weak, const AccessSite& completing, const AccessSite& earlier) {
   const bool stores_weakly = !Releases(weak.store_order);
   const bool loads_weakly = !Acquires(weak.load_order);

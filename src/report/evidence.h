@@ -26,6 +26,16 @@ struct WeakAtomics {
   MemoryOrder store_order{}, load_order{};
 };
 
+// wire::Owners with names.
+struct OwnersByName {
+  std::vector<std::string> threads{}, locks{}, write_locks{}, signals{};
+  bool transactions = false;  // those that have a byte in common
+  uint32_t more = 0;
+};
+
+// "the write by T1 was handed on to T3, and to whoever locks m or acquires flag; T2 is none of them". Only locksets can tell.
+std::string DescribeOwners(const OwnersByName& owners, const AccessSite& completing, const AccessSite& earlier);
+
 // "the last that T2 knows of T1 is its unlock of m at x.cc:9; the write by T1 came after that". Empty: there is nothing to say.
 std::string DescribeKnown(const KnownHandover& known, const AccessSite& completing, const AccessSite& earlier);
 

@@ -121,6 +121,16 @@ class Boxed {
   Tag OnRelaxedLoad(Thread& t, Sync& s) { return Follow(t, detector_.OnRelaxedLoad(t, s)); }
   Tag OnRelaxedStore(Thread& t, Sync& s) { return Follow(t, detector_.OnRelaxedStore(t, s)); }
   Tag OnRelaxedMerge(Thread& t, Sync& s) { return Follow(t, detector_.OnRelaxedMerge(t, s)); }
+  void UseEpochs()
+    requires requires(D& detector) { detector.UseEpochs(); }
+  {
+    detector_.UseEpochs();
+  }
+  void OrderByReads()
+    requires requires(D& detector) { detector.OrderByReads(); }
+  {
+    detector_.OrderByReads();
+  }
   Tag OnCommitBegin(Thread& t, const Footprint* footprint, size_t count) {
     return Follow(t, detector_.OnCommitBegin(t, footprint, count));
   }

@@ -53,6 +53,24 @@ inline constexpr bool kHasPlanes =
     !kIgnoresLines && kIsOrderAll<std::remove_cvref_t<decltype(Detector::ClockOf(std::declval<Detector::Thread&>()))>>;
 #endif
 
+// What some detectors can be asked for, before anything happens; "no": this one has no such thing.
+template <class D>
+bool UseEpochs(D& detector) {
+  if constexpr (requires { detector.UseEpochs(); }) {
+    detector.UseEpochs();
+    return true;
+  }
+  return false;
+}
+template <class D>
+bool OrderByReads(D& detector) {
+  if constexpr (requires { detector.OrderByReads(); }) {
+    detector.OrderByReads();
+    return true;
+  }
+  return false;
+}
+
 // Nothing is known of what it carried.
 inline void Clear(Detector& detector, Detector::Sync& sync) {
   sync.~Sync();

@@ -414,9 +414,19 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
   if (!is_reporting && !is_unknown && !is_ordered && runtime.FindWeak(reporting, access, weak)) {
     head.flags |= wire::kHasWeak;
   }
+  wire::Owner owners[wire::kMaxOwners];
+  wire::Owners owned = {};
+  if (&access == &record.earlier[0] && !is_unknown && !is_ordered) {
+    owned.count = runtime.FindOwners(reporting, owners, owned.more);
+    if (owned.count != 0) head.flags |= wire::kHasOwners;
+  }
   AddStackAndLocks(runtime, head, access.context, locks);
   if ((head.flags & wire::kHasKnown) != 0) message_.Add(known);
   if ((head.flags & wire::kHasWeak) != 0) message_.Add(weak);
+  if ((head.flags & wire::kHasOwners) != 0) {
+    message_.Add(owned);
+    for (uint32_t i = 0; i < owned.count; ++i) message_.Add(owners[i]);
+  }
 }
 
 void Emitter::AddStackAndLocks(Runtime& runtime, wire::AccessHead head, ContextId context, const HeldAt* locks) {

@@ -69,6 +69,8 @@ bool ParseValue(const char* text, size_t length, Transactions& value) {
     value = Transactions::kAll;
   } else if (Equal(text, length, "common")) {
     value = Transactions::kCommon;
+  } else if (Equal(text, length, "reads")) {
+    value = Transactions::kReads;
   } else {
     return false;
   }

@@ -14,7 +14,8 @@ namespace redflag::rt {
   FLAG(OnRace, on_race, OnRace::kReport, "at a race: report (go on), stop (for a debugger), core, abort, end; throw, stop-thread, callback (docs/race-errors.md)") \
   FLAG(OnRace, throw_else, OnRace::kReport, "what on_race=throw and stop-thread do where nothing can be thrown: report, stop, core, abort, end") \
   FLAG(bool, throw_unproven, false, "throw also where nobody is known to catch it: the program may end in std::terminate")  \
-  FLAG(Transactions, transactions, Transactions::kCommon, "which transactions are in order: common (that have a byte in common), all") \
+  FLAG(Transactions, transactions, Transactions::kCommon, "which transactions are in order: common (that have a byte in common), reads (that read what another wrote), all") \
+  FLAG(bool, epochs, true, "goldilocks: compare times before locksets are evaluated; false: locksets alone decide")              \
   FLAG(int, watch_ms, 200, "hold a report back so long, to say what is done to the variable after the race; 0: don't")          \
   FLAG(bool, sync_reports, false, "go on only when a report is written; in the form of ThreadSanitizer: true")              \
   FLAG(bool, report_bugs, true, "report what is found")                                                                 \
@@ -48,7 +49,7 @@ namespace redflag::rt {
 enum class OnRace : uint8_t { kReport, kStop, kCore, kAbort, kEnd, kThrow, kStopThread, kCallback };
 
 // How transactions are ordered (Goldilocks, the end of section 3).
-enum class Transactions : uint8_t { kCommon, kAll };
+enum class Transactions : uint8_t { kCommon, kAll, kReads };
 
 struct Path {
   char text[1024];

@@ -1,5 +1,6 @@
 // Why does a thread know nothing of an access? For reports: what SyncLog (sync_log.h) remembers, held against what the thread's clock says. In
 // the thread that reports the race.
+#include "clocks/sync_event_list.h"
 #include "runtime/runtime.h"
 
 namespace redflag::rt {
@@ -15,7 +16,44 @@ Time KnownTime(const typename D::Thread& state, Slot slot) {
   }
 }
 
+// For detectors that keep sets of owners.
+template <class State>
+uint32_t OwnersOf(const State& state, const SyncTable& syncs, wire::Owner (&owners)[wire::kMaxOwners], uint32_t& more) {
+  uint32_t count = 0;
+  more = 0;
+  if constexpr (requires { state.owners_at_race; }) {
+    const auto& race = state.owners_at_race;
+    more = race.more;
+    for (uint32_t i = 0; i < race.count && count < wire::kMaxOwners; ++i) {
+      const ElementKind kind = KindOf(race.elements[i]);
+      wire::Owner owner{};
+      if (kind == ElementKind::kThread) {
+        owner = {.object = IdOf(race.elements[i]), .kind = wire::OwnerKind::kThread, .reserved = {}};
+      } else if (kind == ElementKind::kCommit) {
+        owner = {.object = 0, .kind = wire::OwnerKind::kTransaction, .reserved = {}};
+      } else if (IsOfThread(race.elements[i])) {
+        continue;  // its fences
+      } else {
+        owner.kind = kind == ElementKind::kCarried     ? wire::OwnerKind::kSignal
+                     : kind == ElementKind::kExclusive ? wire::OwnerKind::kLock
+                                                       : wire::OwnerKind::kWriteLock;
+        owner.object = syncs.FindAddress([&](const auto& sync) { return sync.element(kind) == race.elements[i]; });
+        if (owner.object == 0) {  // it is gone
+          ++more;
+          continue;
+        }
+      }
+      owners[count++] = owner;
+    }
+  }
+  return count;
+}
+
 }  // namespace
+
+uint32_t Runtime::FindOwners(Thread& t, wire::Owner (&owners)[wire::kMaxOwners], uint32_t& more) {
+  return OwnersOf(t.state, syncs_, owners, more);
+}
 
 // Times of a slot only rise, and the thread knows those up to the one that was handed on to it. Before its tenancy the slot was
 // somebody else's.

@@ -224,6 +224,8 @@ class Runtime {
   // ---- Transactions (transactions.cc) ----
   void TransactionAccess(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
   void Commit(Thread& t, uint64_t place);
+  void CommitAccess(Thread& t, const Thread::TransactionAccess& access);
+  void OrderTransactions();
 
   // ---- Memory ----
   void Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t place);
@@ -266,6 +268,8 @@ class Runtime {
   // been stronger. "no": there is nothing to say, or the detector does not know.
   bool FindKnown(Thread& t, const AccessRecord& earlier, wire::Known& known);
   bool FindWeak(Thread& t, const AccessRecord& earlier, wire::Weak& weak);
+  // Who may access what the first of the earlier accesses of t's latest race has touched. How many; `more`: that are not among them.
+  uint32_t FindOwners(Thread& t, wire::Owner (&owners)[wire::kMaxOwners], uint32_t& more);
   // Is the earlier access of a race a free that comes before what this thread does now? Then that is a use of freed memory.
   static bool IsOrderedFree(const Thread& t, const AccessRecord& access, PlaceFlag flag);
 

@@ -77,6 +77,17 @@ class SyncTable {
     const Purpose purpose_;
   };
 
+  // The address of one that `matches`; 0: there is none. Looks at all of them.
+  template <class Matches>
+  uint64_t FindAddress(Matches matches) const {
+    const uint32_t used = __atomic_load_n(&used_, __ATOMIC_ACQUIRE);
+    for (uint32_t index = 1; index <= used; ++index) {
+      const SyncObject* object = __atomic_load_n(&objects_[index], __ATOMIC_ACQUIRE);
+      if (object != nullptr && matches(object->sync)) return __atomic_load_n(&object->address, __ATOMIC_RELAXED);
+    }
+    return 0;
+  }
+
   // Without its lock: it may be removed, and be another one, at any time.
   const SyncObject* Peek(uint64_t address) const { return InChain(shadow_.SyncAt(address), address); }
 

@@ -23,9 +23,31 @@ constinit char everybody = 0;  // if all transactions are in order, they have th
 
 }  // namespace
 
+void Runtime::OrderTransactions() {
+  if (flags_.transactions != Transactions::kReads || OrderByReads(detector_)) return;
+  Complain(
+      "Redflag: transactions=reads is known to hb and goldilocks only: here, those that have a byte in common are in "
+      "order");
+}
+
 void Runtime::TransactionAccess(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
   const Footprint what{.addr = Addr{addr}, .size = bytes, .kind = kind};
   if (bytes != 0 && !t.told_in_transaction.Covers(what)) t.transaction.Push({.what = what, .place = place});
+}
+
+// By reads, an access of a transaction does not stand for what its thread did before: every cell has to look.
+void Runtime::CommitAccess(Thread& t, const Thread::TransactionAccess& access) {
+  const Footprint& what = access.what;
+  if (kIsBoxed || flags_.transactions != Transactions::kReads) {
+    return AccessRange(t, Raw(what.addr), what.size, what.kind, access.place);
+  }
+  if ((t.ModeWord() & Thread::UnusualModes()) != 0 && !IsWatched(t, what.kind, access.place)) return;
+  if (t.mode.locks_to_log) LogLocks(t);
+  const ContextId context = t.ContextOf(contexts_, access.place);
+  if (context == kIgnoredContext) return;
+  ForEachGranule(what.addr, what.size, [&](Addr granule, ByteMask bytes) {
+    ExamineCell(t, Raw(granule), bytes, what.kind, context, Raw(what.addr), what.size);
+  });
 }
 
 void Runtime::Commit(Thread& t, uint64_t place) {
@@ -41,7 +63,7 @@ void Runtime::Commit(Thread& t, uint64_t place) {
   // Writes first, because they conflict with more.
   for (const AccessKind kind : {AccessKind::kWrite, AccessKind::kRead}) {
     for (const Thread::TransactionAccess& access : t.transaction) {
-      if (access.what.kind == kind) AccessRange(t, Raw(access.what.addr), access.what.size, kind, access.place);
+      if (access.what.kind == kind) CommitAccess(t, access);
     }
   }
   t.is_committing = false;

@@ -55,13 +55,13 @@ std::map<RacePlace, Reported> ReportedRaces(const Trace& trace, std::string& com
 }
 
 // What is wrong, or nothing.
-template <class D>
+template <class D, oracle::CommitArcs kCommits = oracle::CommitArcs::kCommon>
 std::optional<std::string> FindDisagreement(const Trace& trace) {
   std::string complaint;
   std::map<RacePlace, Reported> reported = ReportedRaces<D>(trace, complaint);
   std::ostringstream out;
   if (!complaint.empty()) out << complaint << "; ";
-  for (const oracle::FirstRace& truth : oracle::FindRaces(trace)) {
+  for (const oracle::FirstRace& truth : oracle::FindRaces(trace, kCommits)) {
     const auto it = reported.find({truth.event, truth.byte});
     if (it == reported.end()) {
       out << "missed: event " << truth.event << " byte " << std::hex << truth.byte << std::dec << "; ";
@@ -85,5 +85,12 @@ std::optional<std::string> FindDisagreement(const Trace& trace) {
   if (out.str().empty()) return std::nullopt;
   return out.str();
 }
+
+// A detector to whom reads alone order transactions.
+template <class D>
+class ByReads : public D {
+ public:
+  ByReads() { D::OrderByReads(); }
+};
 
 }  // namespace redflag

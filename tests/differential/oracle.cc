@@ -34,6 +34,7 @@ struct Access {
 struct Mention {
   size_t event;
   Place place;
+  bool writes = false;
 };
 
 bool IsAtomicOperation(const Event& event) {
@@ -171,7 +172,7 @@ Memory::Memory(const Trace& trace) : objects(trace.events.size()) {
           const bool writes = part.kind == EventKind::kTxWrite;
           if (!writes && part.kind != EventKind::kTxRead) break;
           const auto [begin, end] = CellsOf(part);
-          for (size_t cell = begin; cell < end; ++cell) committed.push_back({index, Now(cell)});
+          for (size_t cell = begin; cell < end; ++cell) committed.push_back({index, Now(cell), writes});
           if ((writes ? ignore.writes : ignore.reads) == 0) AddAccess(index, part, writes, /*atomic=*/false);
         }
         break;
@@ -405,11 +406,12 @@ void HappensBefore::AddAtomics(const Events& events, const Memory& memory) {
 }
 
 // Goldilocks 3, extended synchronizes-with: a commit is ordered before every later one that shares a byte
-// with it.
-void HappensBefore::AddTransactions(const Memory& memory) {
+// with it; or, at the end of that section, before every later one that reads what it has written.
+void HappensBefore::AddTransactions(const Memory& memory, CommitArcs commits) {
   for (const Mention& later : memory.committed) {
     for (const Mention& earlier : memory.committed) {
-      if (earlier.event < later.event && earlier.place == later.place) AddArc(earlier.event, later.event);
+      const bool is_meant = commits == CommitArcs::kCommon || (earlier.writes && !later.writes);
+      if (is_meant && earlier.event < later.event && earlier.place == later.place) AddArc(earlier.event, later.event);
     }
   }
 }
@@ -436,14 +438,14 @@ void HappensBefore::Close(size_t events) {
 
 HappensBefore::HappensBefore(const Trace& trace, LockArcs locks) : HappensBefore(trace, Memory(trace), locks) {}
 
-HappensBefore::HappensBefore(const Trace& trace, const Memory& memory, LockArcs locks)
+HappensBefore::HappensBefore(const Trace& trace, const Memory& memory, LockArcs locks, CommitArcs commits)
     : words_((trace.events.size() + 63) / 64), rows_(trace.events.size() * words_) {
   AddThreads(trace.events);
   AddLocks(trace.events, locks);
   AddSignals(trace.events, locks);
   AddBarriers(trace.events);
   AddAtomics(trace.events, memory);
-  AddTransactions(memory);
+  AddTransactions(memory, commits);
   AddPublications(memory);
   Close(trace.events.size());
 }
@@ -484,9 +486,13 @@ std::vector<ByteAccess> AccessesOf(const Trace& trace) {
   return accesses;
 }
 
-std::vector<FirstRace> FindRaces(const Trace& trace) {
+std::vector<FirstRace> FindRaces(const Trace& trace, CommitArcs commits) {
   Memory memory(trace);
-  const HappensBefore order(trace, memory);
+  const HappensBefore order(trace, memory, LockArcs::kAll, commits);
+  // Goldilocks 3, extended race: two commits do not race.
+  const auto are_both_commits = [&](const Access& a, const Access& b) {
+    return trace.events[a.event].kind == EventKind::kTxCommit && trace.events[b.event].kind == EventKind::kTxCommit;
+  };
   std::ranges::sort(memory.accesses, {}, [](const Access& access) { return std::pair(access.place, access.event); });
 
   std::vector<FirstRace> races;
@@ -498,7 +504,8 @@ std::vector<FirstRace> FindRaces(const Trace& trace) {
     for (auto later = first; later != last; ++later) {
       FirstRace race;
       for (auto earlier = first; earlier != later; ++earlier) {
-        if (Race(*earlier, *later, order)) race.earlier.push_back(earlier->event);
+        if (Race(*earlier, *later, order) && !are_both_commits(*earlier, *later))
+          race.earlier.push_back(earlier->event);
       }
       if (race.earlier.empty()) continue;
       race.event = later->event;

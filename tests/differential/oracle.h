@@ -28,8 +28,11 @@ struct FirstRace {
   bool operator==(const FirstRace&) const = default;
 };
 
+// Which commits are ordered (Goldilocks 3, and its end): that have a byte in common, or one of which reads what the other has written.
+enum class CommitArcs { kCommon, kReads };
+
 // Sorted by (event, byte).
-std::vector<FirstRace> FindRaces(const Trace& trace);
+std::vector<FirstRace> FindRaces(const Trace& trace, CommitArcs commits = CommitArcs::kCommon);
 
 // An access to bytes that all events of the trace treat alike, for transcriptions of the papers' algorithms.
 struct ByteAccess {
@@ -56,7 +59,8 @@ class Memory;  // which event touches which byte in which lifetime; see oracle.c
 class HappensBefore {
  public:
   explicit HappensBefore(const Trace& trace, LockArcs locks = LockArcs::kAll);
-  HappensBefore(const Trace& trace, const Memory& memory, LockArcs locks = LockArcs::kAll);
+  HappensBefore(const Trace& trace, const Memory& memory, LockArcs locks = LockArcs::kAll,
+                CommitArcs commits = CommitArcs::kCommon);
 
   // Event a happens before event b. Irreflexive; every arc points forward in the trace.
   bool Ordered(size_t a, size_t b) const { return a < b && (rows_[b * words_ + a / 64] >> (a % 64) & 1) != 0; }
@@ -70,7 +74,7 @@ class HappensBefore {
   void AddSignals(const Events& events, LockArcs locks);
   void AddBarriers(const Events& events);
   void AddAtomics(const Events& events, const Memory& memory);
-  void AddTransactions(const Memory& memory);
+  void AddTransactions(const Memory& memory, CommitArcs commits);
   void AddPublications(const Memory& memory);
   void Close(size_t events);
 

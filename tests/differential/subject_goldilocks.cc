@@ -16,6 +16,19 @@ struct ShortList {
 
 const RegisterSubject kGoldilocks{"goldilocks", FindDisagreement<Goldilocks<PlainMem>>};
 const RegisterSubject kGoldilocksShort{"goldilocks-short", FindDisagreement<Goldilocks<PlainMem, ShortList>>};
+// With epochs, locksets are evaluated for races only, and must tell of the same ones.
+template <class D>
+class WithEpochs : public D {
+ public:
+  WithEpochs() { D::UseEpochs(); }
+};
+
+const RegisterSubject kGoldilocksEpochs{"goldilocks-epochs",
+                                        FindDisagreement<WithEpochs<Goldilocks<PlainMem, ShortList>>>};
+const RegisterSubject kGoldilocksEpochsByReads{
+    "goldilocks-epochs-reads", FindDisagreement<ByReads<WithEpochs<Goldilocks<PlainMem>>>, oracle::CommitArcs::kReads>};
+const RegisterSubject kGoldilocksByReads{
+    "goldilocks-reads", FindDisagreement<ByReads<Goldilocks<PlainMem, ShortList>>, oracle::CommitArcs::kReads>};
 
 }  // namespace
 }  // namespace redflag

@@ -7,5 +7,6 @@
 namespace redflag {
 
 const RegisterSubject kHb{"hb", FindDisagreement<Hb<PlainMem>>};
+const RegisterSubject kHbByReads{"hb-reads", FindDisagreement<ByReads<Hb<PlainMem>>, oracle::CommitArcs::kReads>};
 
 }  // namespace redflag

@@ -10,6 +10,8 @@
 namespace redflag {
 
 const RegisterSubject kHbPacked{"hb-packed", FindDisagreement<Hb<PlainMem, PackedCell>>};
+const RegisterSubject kHbPackedByReads{"hb-packed-reads",
+                                       FindDisagreement<ByReads<Hb<PlainMem, PackedCell>>, oracle::CommitArcs::kReads>};
 const RegisterSubject kHbPlanes{"hb-planes", FindDisagreement<WithPlanes<Hb<PlainMem, PackedCell>>>};
 const RegisterSubject kHbShortcuts{"hb-shortcuts", FindDisagreement<WithShortcuts<Hb<PlainMem, PackedCell>>>};
 

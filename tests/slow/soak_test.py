@@ -2,11 +2,12 @@
 """Does a program that runs for long under Redflag take more and more memory? 64 threads do all that is intercepted (tests/hostile/programs/storm.cc),
 create others, map and unmap, allocate and free; every few seconds its memory and that of the helper process are looked at.
 
-  soak_test.py REDFLAG [SECONDS]
+  soak_test.py REDFLAG [SECONDS [DETECTOR]]
 
 It is flat if the median of the last quarter is no more than a twentieth above that of the second: the first is for getting warm.
 """
 
+import os
 import pathlib
 import statistics
 import subprocess
@@ -52,10 +53,13 @@ def quarters(samples):
 def main():
     redflag = pathlib.Path(sys.argv[1]).resolve()
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 1800
+    detector = sys.argv[3] if len(sys.argv) > 3 else "hb"
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
         program = pathlib.Path(folder) / "storm"
         subprocess.run([redflag, "c++", "-O1", "-g", "-std=c++17", "-pthread", "-o", program, ROOT / "tests/hostile/programs/storm.cc"], check=True)
-        process = subprocess.Popen([program, "everything", str(seconds)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # As `redflag run` does it, but for the process that this is: the program has a helper of its own.
+        environment = os.environ | {"LD_LIBRARY_PATH": str(redflag.parents[1] / "lib" / "redflag" / detector)}
+        process = subprocess.Popen([program, "everything", str(seconds)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         memory = {"program": [], "helper": []}
         end = time.monotonic() + seconds
         helper = None

@@ -45,6 +45,28 @@ int main() {
 """
 
 
+# One thread hands what it wrote on through a lock and an atomic variable to a third; the second takes neither.
+HANDED_ON = """
+#include <atomic>
+#include <cstdio>
+#include <mutex>
+#include <thread>
+#include "invisible.h"
+std::mutex door;
+std::atomic<int> flag;
+int value;
+int main() {
+  std::thread first([] { value = 1; door.lock(); door.unlock(); Arrive(); Await(3); });
+  std::thread third([] { Await(1); door.lock(); door.unlock(); flag = 1; Arrive(); Await(3); });
+  Await(2);
+  printf("%d\\n", value);
+  Arrive();
+  first.join();
+  third.join();
+}
+"""
+
+
 class Programs(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="redflag-throw-")
@@ -197,6 +219,13 @@ class Examples(Programs):
             self.assertEqual(result.returncode, 0, result.stdout)
             self.assertIn("400 counts, 0 wrong", result.stdout)
 
+    def test_reports_say_who_has_what_the_thread_has_not(self):
+        program = self.compile(HANDED_ON, "g++-12", "-O1")
+        result = self.run_it(program, "-d", "goldilocks")
+        self.assertEqual((result.returncode, result.stdout), (REPORTED, "1\n"), result.stderr[-3000:])
+        self.assertIn("the write by T1 was handed on to T2, and to whoever locks door or acquires flag; main is none of them",
+                      " ".join(result.stderr.split()))
+
     def test_transactions_order(self):
         for name in ("transactional_list", "multiset"):
             program = self.build(name, "-fgnu-tm")
@@ -239,6 +268,27 @@ class Examples(Programs):
                         result = self.run_it(program, "-d", detector)
                         self.assertEqual((result.returncode, result.stdout), (expected, "all is well\n"), result.stderr[-3000:])
                         self.assertEqual("DATA RACE on (anonymous namespace)::elements" in result.stderr, expected == REPORTED)
+
+    def test_what_orders_transactions_is_a_choice(self):
+        program = self.compile(HERE / "commit_orders.cc", "g++-12", "-O1")
+        in_order = {"common": {"both-write", "reads", "blind"}, "reads": {"reads", "blind"}, "all": {"both-write", "reads", "blind", "apart"}}
+        for detector in PRECISE:
+            for order, cases in in_order.items():
+                for case in ("both-write", "reads", "blind", "apart"):
+                    with self.subTest(detector=detector, order=order, case=case):
+                        result = subprocess.run([REDFLAG, "run", "-d", detector, program, case], env=os.environ | {"REDFLAG_OPTIONS": f"transactions={order}"},
+                                                capture_output=True, text=True, timeout=300)
+                        self.assertEqual((result.returncode, result.stdout), (0 if case in cases else REPORTED, "1\n"), result.stderr[-3000:])
+                        # Two transactions never race.
+                        self.assertEqual(result.stderr.count("DATA RACE on"), 0 if case in cases else 1, result.stderr[-3000:])
+                        self.assertEqual("handed_over" in result.stderr, case not in cases, result.stderr[-3000:])
+
+    def test_the_order_of_reads_is_not_known_to_all(self):
+        program = self.compile(HERE / "commit_orders.cc", "g++-12", "-O1")
+        result = subprocess.run([REDFLAG, "run", "-d", "hybrid", program, "both-write"], env=os.environ | {"REDFLAG_OPTIONS": "transactions=reads"},
+                                capture_output=True, text=True, timeout=300)
+        self.assertIn("transactions=reads is known to hb and goldilocks only", result.stderr)
+        self.assertEqual(result.stdout, "1\n")
 
     def test_bad_use_of_transactions(self):
         program = self.compile(HERE / "own_transactions.cc", "g++-12", "-O1")

@@ -56,5 +56,57 @@ TEST_F(CommitClocksTest, WhereTimeStandsStillEachCommitIsJoined) {
   EXPECT_TRUE(second_.Knows(of_third));
 }
 
+class CommitsByReads : public CommitClocksTest {
+ protected:
+  CommitsByReads() { commits_.OrderByReads(); }
+  static Footprint Read(uint64_t addr, uint64_t size) {
+    return {.addr = Addr{addr}, .size = size, .kind = AccessKind::kRead};
+  }
+  const Footprint read_here_ = Read(0x1000, 4), read_beside_ = Read(0x1004, 4);
+};
+
+TEST_F(CommitsByReads, WhoReadsIsOrderedAfterWhoWrote) {
+  const Epoch before = first_.epoch();
+  commits_.Release(first_, &here_, 1, true);
+  commits_.Acquire(second_, &here_, 1);
+  EXPECT_FALSE(second_.Knows(before)) << "it only writes";
+  commits_.Acquire(second_, &read_here_, 1);
+  EXPECT_TRUE(second_.Knows(before));
+}
+
+TEST_F(CommitsByReads, WhoReadIsBeforeNobody) {
+  const Epoch before = first_.epoch();
+  commits_.Release(first_, &read_here_, 1, true);
+  commits_.Acquire(second_, &read_here_, 1);
+  EXPECT_FALSE(second_.Knows(before));
+}
+
+TEST_F(CommitsByReads, WhoReadsIsOrderedAfterAllThatWroteThisByte) {
+  const Epoch of_first = first_.epoch(), of_second = second_.epoch();
+  const Footprint both[] = {here_, beside_};
+  commits_.Release(first_, &here_, 1, true);
+  commits_.Release(second_, both, 2, true);  // without reading
+  ThreadClock<PlainMem> fourth{arena_, Tid{3}};
+  fourth.Start(MakeEpoch(Slot{3}, Time{1}), nullptr);
+  commits_.Acquire(third_, &read_beside_, 1);
+  EXPECT_TRUE(third_.Knows(of_second));
+  EXPECT_FALSE(third_.Knows(of_first)) << "that wrote another byte";
+  commits_.Acquire(fourth, &read_here_, 1);
+  EXPECT_TRUE(fourth.Knows(of_second));
+  EXPECT_TRUE(fourth.Knows(of_first));
+}
+
+TEST_F(CommitsByReads, ItIsKnownWhichTimesAreThoseOfCommits) {
+  const Epoch before = first_.epoch();
+  first_.Tick();
+  const Epoch commit = first_.epoch();
+  commits_.Release(first_, &here_, 1, true);
+  EXPECT_FALSE(commits_.IsOfCommit(before));
+  EXPECT_TRUE(commits_.IsOfCommit(commit));
+  EXPECT_FALSE(commits_.IsOfCommit(first_.epoch()));
+  commits_.BeginEra();
+  EXPECT_FALSE(commits_.IsOfCommit(commit));
+}
+
 }  // namespace
 }  // namespace redflag

@@ -34,6 +34,10 @@ RaceMessage Race() {
                        .load_place = 0x400800,
                        .store_order = MemoryOrder::kRelaxed,
                        .load_order = MemoryOrder::kAcquire};
+  freed.owners = RawOwners{.owners = {{.kind = wire::OwnerKind::kThread, .object = 3},
+                                      {.kind = wire::OwnerKind::kLock, .object = 0x9000},
+                                      {.kind = wire::OwnerKind::kTransaction, .object = 0}},
+                           .more = 2};
   RawBlock block{.begin = 0x1000,
                  .bytes = 64,
                  .thread = 1,
@@ -207,7 +211,10 @@ TEST(WireReaderTest, ValuesThatMeanNothingAreErrors) {
   EXPECT_TRUE(
       spoilt(OnStack(), calls + offsetof(wire::Calls, slot_count), 1));  // the others are taken for something else
   EXPECT_TRUE(spoilt(OnStack(), calls + offsetof(wire::Calls, return_count), 255));
-  const size_t end = EncodeMessage(Race()).size();
+  const size_t owners = EncodeMessage(Race()).size() - 3 * sizeof(wire::Owner);
+  EXPECT_TRUE(spoilt(Race(), owners + offsetof(wire::Owner, kind), 5));
+  EXPECT_TRUE(spoilt(Race(), owners - sizeof(wire::Owners) + offsetof(wire::Owners, count), 9));
+  const size_t end = owners - sizeof(wire::Owners);
   EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) + offsetof(wire::Weak, store_order), 5));
   EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) + offsetof(wire::Weak, load_order), 255));
   EXPECT_TRUE(spoilt(Race(), end - sizeof(wire::Weak) - sizeof(wire::Known) + offsetof(wire::Known, how), 8));

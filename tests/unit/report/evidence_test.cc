@@ -44,6 +44,21 @@ TEST(EvidenceTest, TheLatestThatIsKnown) {
   EXPECT_NE(Known(wire::Handover::kBarrier).find("its arrival at the barrier m at"), std::string::npos);
 }
 
+TEST(EvidenceTest, WhoHasWhatTheThreadHasNot) {
+  const RaceReport report = Race();
+  const auto owners = [&](const OwnersByName& names) {
+    return DescribeOwners(names, report.access, report.earlier[0]);
+  };
+  EXPECT_EQ(owners({.threads = {"T1"}}),
+            "the write by T1 was handed on to nobody: T1 has unlocked, stored, signalled or created nothing since");
+  EXPECT_EQ(owners({.threads = {"T1", "T3"}, .locks = {"m", "n"}, .signals = {"flag"}}),
+            "the write by T1 was handed on to T3, and to whoever locks m or n or acquires flag; T2 is none of them");
+  EXPECT_EQ(owners({.threads = {"T1"}, .write_locks = {"rw"}, .transactions = true, .more = 2}),
+            "the write by T1 was handed on to whoever locks rw for writing or commits a transaction on the same bytes, "
+            "and to 2 more; T2 is none of them");
+  EXPECT_EQ(owners({.threads = {"T1"}, .more = 1}), "");
+}
+
 TEST(EvidenceTest, WhichOfTheTwoIsTooWeak) {
   const RaceReport report = Race();
   const auto weak = [&](MemoryOrder store, MemoryOrder load) {
