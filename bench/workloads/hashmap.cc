@@ -146,8 +146,10 @@ int main(int argc, char** argv) {
     std::vector<Client> clients;
     for (uint64_t number = own.begin; number < own.end; ++number) clients.emplace_back(&map, number);
     const uint64_t rounds = options.size / (kClients * kBatch) + 1;
-    for (uint64_t round = 0; round < rounds; ++round)
+    for (uint64_t round = 0; round < rounds; ++round) {
       for (Client& client : clients) client.Run(kBatch);
+      workload::Progress();
+    }
     for (uint64_t number = own.begin; number < own.end; ++number)
       digests[number] = clients[number - own.begin].digest();
   });

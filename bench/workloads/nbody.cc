@@ -12,7 +12,10 @@
 
 namespace {
 
-constexpr int kSteps = 20;
+#ifndef NBODY_STEPS
+#define NBODY_STEPS 20
+#endif
+constexpr int kSteps = NBODY_STEPS;
 constexpr double kStepTime = 1e-3;
 constexpr double kSoftening = 1e-2;  // squared; also makes the force of a body on itself zero rather than undefined
 
@@ -62,8 +65,10 @@ void AddScaled(Vector* to, const Vector& what, double factor) {
 
 void Simulate(std::vector<Body>& bodies, workload::Range own, std::barrier<>& barrier) {
   for (int step = 0; step < kSteps; ++step) {
-    for (size_t i = own.begin; i < own.end; ++i)
+    for (size_t i = own.begin; i < own.end; ++i) {
       AddScaled(&bodies[i].velocity, Acceleration(bodies[i].position, bodies), kStepTime);
+      workload::Progress();
+    }
     barrier.arrive_and_wait();
     for (size_t i = own.begin; i < own.end; ++i) AddScaled(&bodies[i].position, bodies[i].velocity, kStepTime);
     barrier.arrive_and_wait();

@@ -11,8 +11,9 @@
 namespace redflag::sampling {
 
 inline constexpr uint64_t kMicrosecond = 1'000, kMillisecond = 1'000'000;
-// The longest pause at a place that is met all the time. To set one up and to end it takes some 80 us: with shorter ones, more of a budget goes into that.
-inline constexpr uint64_t kShortest = 400 * kMicrosecond;
+// The longest pause at a place that is met all the time. To set one up and to end it takes a fifth of a millisecond of processor time, most of it in threads
+// that are interrupted for it: with shorter ones, more of a budget goes into that.
+inline constexpr uint64_t kShortest = 1600 * kMicrosecond;
 inline constexpr uint64_t kFirst = 2 * kMillisecond;  // the longest pause, at least, at a place that was never met
 inline constexpr uint64_t kGrace =
     2 * kMillisecond;  // for a data breakpoint that was met, and word of which is under way
@@ -103,7 +104,8 @@ inline uint64_t ChooseDelay(SamplePage* page, uint32_t index, Sharing sharing, u
   const bool is_threaded = __atomic_load_n(&page->is_threaded, __ATOMIC_RELAXED) != 0;
   if (is_threaded && (armed & 1) != 0 && most < kFirst) most = kFirst;
   if (const uint64_t limit = page->most_delay_us * kMicrosecond; most > limit) most = limit;
-  return most == 0 ? 0 : random % most + 1;
+  const uint64_t least = most / 4;
+  return most == 0 ? 0 : least + random % (most - least) + 1;
 }
 
 // A pause that was paid for before it began.

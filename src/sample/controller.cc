@@ -20,7 +20,7 @@
 namespace redflag {
 namespace {
 
-constexpr long kTickNanoseconds = 5'000'000;
+constexpr long kTickNanoseconds = 10'000'000;
 constexpr long kInertTickNanoseconds = 50'000'000;  // there are no breakpoints to give back
 
 template <class T>

@@ -25,6 +25,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kMapsEvery{500};
 constexpr milliseconds kThreadsEvery{50};
 constexpr milliseconds kCounterPatience{1000};
+constexpr double kLongestTick = 0.05;  // seconds: what is due for more, because we did not run, is not made up for
 constexpr double kMostOfOne = 2;  // times its share may one thread be stopped, if others leave it so much
 constexpr std::string_view kNever[] = {"libc.so",          "ld-linux",     "ld-musl", "libredflag_sample.so",
                                        "libredflag_rt.so", "libpthread.so"};
@@ -183,7 +184,8 @@ void Session::Tick(Clock::time_point now) {
     return;
   }
   if (phase != SamplePage::kGo || stopped_) return;
-  const double seconds = std::chrono::duration<double>(now - last_tick_).count();
+  const double passed = std::chrono::duration<double>(now - last_tick_).count();
+  const double seconds = std::min(passed, kLongestTick);
   last_tick_ = now;
   if (now - last_threads_ >= kThreadsEvery) {
     last_threads_ = now;
@@ -191,8 +193,8 @@ void Session::Tick(Clock::time_point now) {
     threads_ = threads.empty() ? 1 : std::max<uint64_t>(std::strtoull(threads.c_str(), nullptr, 10), 1);
     if (const double used = ProcessorSeconds(pid_); used > 0) outcome_.processor_seconds = used;
   }
-  outcome_.seconds += seconds;
-  outcome_.thread_seconds += seconds * static_cast<double>(threads_);
+  outcome_.seconds += passed;
+  outcome_.thread_seconds += passed * static_cast<double>(threads_);
   const auto any = Atomic(page->pause_left_ns), shared = Atomic(page->shared_left_ns);
   const PauseBudget::Halves more =
       budget_.Tick(seconds, threads_,

@@ -38,6 +38,17 @@ constexpr uint32_t kThread = 7;
 constexpr uint64_t kNow = 100 * kMillisecond;
 constexpr uint64_t kSlack = 100 * kMicrosecond;
 
+// To set it up costs the same.
+TEST_F(SampleRules, NoPauseIsShort) {
+  Arm(0, false);
+  for (uint64_t random = 0; random < 20 * kMillisecond; random += 50 * kMicrosecond - 1) {
+    EXPECT_GT(ChooseDelay(page_, 0, Sharing::kNone, kNow, random), kShortest / 4);
+    EXPECT_LE(ChooseDelay(page_, 0, Sharing::kNone, kNow, random), kShortest);
+  }
+  page_->most_delay_us = 0;
+  EXPECT_EQ(ChooseDelay(page_, 0, Sharing::kNone, kNow, 12345), 0u);
+}
+
 TEST_F(SampleRules, BytesAreSharedOnceSeveralThreadsWereMetAndOneWrote) {
   EXPECT_EQ(NoteMet(page_, 0x1000, true, 7), Sharing::kUnknown);
   EXPECT_EQ(NoteMet(page_, 0x1000, true, 7), Sharing::kNone);
