@@ -26,7 +26,7 @@ constexpr milliseconds kMapsEvery{500};
 constexpr milliseconds kThreadsEvery{50};
 constexpr milliseconds kCounterPatience{1000};
 constexpr double kLongestTick = 0.05;  // seconds: what is due for more, because we did not run, is not made up for
-constexpr double kMostOfOne = 2;  // times its share may one thread be stopped, if others leave it so much
+constexpr double kMostOfOne = 2;       // times its share may one thread be stopped, if others leave it so much
 constexpr std::string_view kNever[] = {"libc.so",          "ld-linux",     "ld-musl", "libredflag_sample.so",
                                        "libredflag_rt.so", "libpthread.so"};
 

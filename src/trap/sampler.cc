@@ -81,7 +81,7 @@ bool Sampler::OnTrap(const siginfo_t* info, ucontext_t& context) {
   const Busy busy(handlers_);  // Withdraw waits for whoever does not see yet that it is off
   if (__atomic_load_n(&page_->off, __ATOMIC_SEQ_CST) != 0 && Pid() == page_->pid) return true;  // it is being taken out
   {
-    const OwnMemory memory;
+    const OwnMemory memory(O_RDWR);
     if (!memory.Write(pc, site.original, kBreakpointBytes)) return false;
   }
   if (Pid() != page_->pid) {  // it was inherited; who shares our memory (vfork) shares the place, too

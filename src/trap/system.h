@@ -2,6 +2,7 @@
 // touched, and memory is read and written by the kernel, which meets no breakpoints.
 #pragma once
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -35,23 +36,22 @@ inline void Await(uint32_t* word, uint32_t seen, uint64_t nanoseconds) {
   arch::Syscall(SYS_futex, Raw(word), FUTEX_WAIT, seen, Raw(&time));
 }
 
-// Bytes of this process, by the kernel: it meets no breakpoint, and where nothing can be read it says so. How many.
-inline int64_t ReadMemory(uint64_t from, void* to, uint64_t bytes) {
-  iovec local = {.iov_base = to, .iov_len = bytes};
-  iovec remote = {.iov_base = reinterpret_cast<void*>(from), .iov_len = bytes};
-  return arch::Syscall(SYS_process_vm_readv, Pid(), Raw(&local), 1, Raw(&remote), 1);
-}
-
-// Its memory as a file, for code, which it may not write. Opened for each use: descriptors are the program's, and it may close or replace any.
+// Its memory as a file. Opened for each use: descriptors are the program's, and it may close or replace any.
 class OwnMemory {
  public:
-  OwnMemory() : fd_(arch::Syscall(SYS_openat, AT_FDCWD, Raw("/proc/self/mem"), O_RDWR | O_CLOEXEC)) {}
+  explicit OwnMemory(int64_t mode)
+      : fd_(arch::Syscall(SYS_openat, AT_FDCWD, Raw("/proc/self/mem"), mode | O_CLOEXEC)) {}
   ~OwnMemory() {
     if (fd_ >= 0) arch::Syscall(SYS_close, fd_);
   }
   OwnMemory(const OwnMemory&) = delete;
   OwnMemory& operator=(const OwnMemory&) = delete;
 
+  // How many bytes.
+  int64_t Read(uint64_t from, void* to, uint64_t bytes) const {
+    return arch::Syscall(SYS_pread64, fd_, Raw(to), static_cast<int64_t>(bytes), static_cast<int64_t>(from));
+  }
+  // Code, too, which the program may not write.
   bool Write(uint64_t to, const void* from, uint64_t bytes) const {
     return arch::Syscall(SYS_pwrite64, fd_, Raw(from), static_cast<int64_t>(bytes), static_cast<int64_t>(to)) ==
            static_cast<int64_t>(bytes);
@@ -60,6 +60,14 @@ class OwnMemory {
  private:
   int64_t fd_;
 };
+
+// Bytes of this process, by the kernel: it meets no breakpoint, and where nothing can be read it says so. How many. Some containers forbid the call.
+inline int64_t ReadMemory(uint64_t from, void* to, uint64_t bytes) {
+  iovec local = {.iov_base = to, .iov_len = bytes};
+  iovec remote = {.iov_base = reinterpret_cast<void*>(from), .iov_len = bytes};
+  const int64_t got = arch::Syscall(SYS_process_vm_readv, Pid(), Raw(&local), 1, Raw(&remote), 1);
+  return got != -EPERM && got != -ENOSYS ? got : OwnMemory(O_RDONLY).Read(from, to, bytes);
+}
 
 template <class T>
 T Load(const T& word) {
