@@ -111,7 +111,7 @@ TEST_F(SampleRules, OneThreadAloneLeavesSomeForOthers) {
   page_->pause_left_ns = 15 * kMillisecond;
   while (Pay(page_, kThread, Sharing::kUnknown, kShortest, kNow).from != nullptr) {
   }
-  EXPECT_NEAR(static_cast<double>(page_->pause_left_ns), 7.5e6, 1e6);
+  EXPECT_NEAR(static_cast<double>(page_->pause_left_ns), 7.5e6, static_cast<double>(kShortest));
   page_->is_threaded = 1;
   EXPECT_NE(Pay(page_, kThread, Sharing::kUnknown, kShortest, kNow).from, nullptr);
 }
