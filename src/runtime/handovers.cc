@@ -1,5 +1,5 @@
-// Why does a thread know nothing of an access? For reports: what SyncLog (sync_log.h) remembers, held against what the thread's clock says. In
-// the thread that reports the race.
+// Why does a thread know nothing of an access? For reports: what SyncLog (sync_log.h) remembers, held against what the thread's clock says; and of
+// detectors that keep sets of owners, who these were at the race, which the thread has noted. In the thread that reports the race.
 #include "clocks/sync_event_list.h"
 #include "runtime/runtime.h"
 
