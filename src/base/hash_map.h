@@ -71,6 +71,12 @@ class HashMap {
     return true;
   }
 
+  // Keeps its memory.
+  void Clear() {
+    for (size_t i = 0; i < capacity_; ++i) entries_[i].used = false;
+    size_ = 0;
+  }
+
   // Calls visit(key, value) for each entry, in no particular order; visit must not insert or erase.
   template <class Visitor>
   void ForEach(Visitor visit) {

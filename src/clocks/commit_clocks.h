@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/vector.h"
 #include "clocks/sync_clocks.h"
+#include "clocks/sync_event_list.h"
 #include "clocks/vector_clock.h"
 #include "events/access.h"
 
@@ -59,24 +60,40 @@ class CommitClocks {
     return times != nullptr && (*times >> Raw(epoch) % kTimesTogether & 1) != 0;
   }
 
+  // What may be asked of each commit that stands for others: its number, never used twice, and its turn (clocks/ownership_log.h).
+  struct Name {
+    uint64_t number;
+    EventTurn turn;
+  };
+
   // `thread` learns what earlier commits on these bytes knew. The accesses of the transaction are checked
-  // after this.
-  void Acquire(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count) {
+  // after this. heard(Name&): of each that it learns from.
+  template <class Heard>
+  void Acquire(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count, Heard heard) {
     ScopedLock guard(lock_);
     const Message* last = nullptr;
     ForEachByte(footprint, count, AccessKind::kRead, [&](Message*& message) {
       if (message == last || message == nullptr) return;
       last = message;
-      if (!IsKnown(thread, *message)) thread.Join(message->clock);
+      if (IsKnown(thread, *message)) return;
+      thread.Join(message->clock);
+      heard(message->name);
     });
+  }
+  void Acquire(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count) {
+    Acquire(thread, footprint, count, [](Name&) {});
   }
 
   // Later commits on these bytes are ordered after this one. is_at_own_time: the thread has handed on nothing else at its present time, nor will
-  // it; so that whoever knows of this time knows all that is handed on now, and has nothing to join.
-  void Release(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count, bool is_at_own_time = false) {
+  // it; so that whoever knows of this time knows all that is handed on now, and has nothing to join. made(Name&): what stands for the commit;
+  // joined(earlier, made): and for that earlier one, too.
+  template <class Made, class Joined>
+  void Release(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count, bool is_at_own_time, Made made,
+               Joined joined) {
     commits_.Add(1);
     ScopedLock guard(lock_);
     Message* mine = NewMessage(thread);
+    made(mine->name);
     mine->is_at_own_time = is_at_own_time;
     ++mine->bytes;  // not yet to be dropped
     ForEachByte(footprint, count, AccessKind::kWrite, [&](Message*& message) {
@@ -84,6 +101,8 @@ class CommitClocks {
       if (by_reads_ && message != nullptr && message != mine && !IsKnown(thread, *message)) {
         fresh = NewMessage(thread);
         fresh->clock.Join(message->clock);
+        made(fresh->name);
+        joined(message->name, fresh->name);
       }
       ++fresh->bytes;
       if (message != nullptr) Drop(message);
@@ -94,6 +113,9 @@ class CommitClocks {
       times_.Insert(Raw(thread.epoch()) / kTimesTogether) |= uint64_t{1} << Raw(thread.epoch()) % kTimesTogether;
     }
     thread.Tick();
+  }
+  void Release(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count, bool is_at_own_time = false) {
+    Release(thread, footprint, count, is_at_own_time, [](Name&) {}, [](Name&, Name&) {});
   }
 
   // No time means anything any more.
@@ -131,6 +153,7 @@ class CommitClocks {
     Epoch at{};  // when the thread committed
     bool is_at_own_time = false;
     uint64_t bytes = 0;
+    Name name;
   };
   struct Cell {
     Message* messages[kGranule];
@@ -145,6 +168,7 @@ class CommitClocks {
     Message* message = ::new (arena_.Allocate(sizeof(Message))) Message(arena_);
     message->clock.Assign(thread.clock());
     message->at = thread.epoch();
+    message->name = {.number = ++numbers_, .turn = {}};
     return message;
   }
 
@@ -188,6 +212,7 @@ class CommitClocks {
   typename Mem::Counter commits_;  // most programs have none
   Arena<Mem>& arena_;
   HashMap<Cell, Mem> cells_;
+  uint64_t numbers_ = 0;
   bool by_reads_ = false;
   HashMap<uint64_t, Mem> times_;  // by reads, a bit for each time of a commit
 };

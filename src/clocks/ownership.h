@@ -25,7 +25,6 @@
 #include "base/ids.h"
 #include "base/mem.h"
 #include "clocks/element_set.h"
-#include "clocks/epoch.h"
 #include "clocks/lockset_matrix.h"
 #include "clocks/sync_event_list.h"
 
@@ -57,12 +56,15 @@ class OwnershipLedger {
     typename Mem::Counter users;
     Tid owner;
     LocksetId locks;
-    Epoch epoch;  // of the owner, then; kNoEpoch: nobody compares them
   };
-  static_assert(sizeof(Ownership) == 40);
+  static_assert(sizeof(Ownership) == 32);
+
+  static constexpr bool kKeepsSets = true;
+  struct Turn {};  // the list is the order of events
 
   struct ThreadOwnership {
     Tid thread{};
+    [[no_unique_address]] Turn turn;
     OwnerSet* owners = nullptr;    // of everything accessed since the latest release; null: nothing
     Ownership* current = nullptr;  // of everything accessed since the latest step on a lock; null: nothing
     LifetimeLog* log = nullptr;
@@ -85,12 +87,16 @@ class OwnershipLedger {
     while (list_.IsTooLong(ownerships_)) EvaluateFirstBlock(steps);
   }
 
+  void Append(ThreadOwnership&, Turn&, Element from, Element to, uint64_t* steps) { Append(from, to, steps); }
+  template <class Other>
+  static void Follow(ThreadOwnership&, const Other&) {}
+
   // ---- The thread's own ----
 
   // [GL Fig.5 rule 1]: LS(x) := {t}, for everything t accesses from now on.
-  Ownership* Begin(ThreadOwnership& t, LocksetId locks, uint64_t alock, Epoch epoch) {
+  Ownership* Begin(ThreadOwnership& t, LocksetId locks, uint64_t alock) {
     ScopedLock guard(lock_);
-    t.current = NewOwnership(t.thread, SetOf(t), locks, alock, epoch);
+    t.current = NewOwnership(t.thread, SetOf(t), locks, alock);
     t.current->users.Add(1);
     return t.current;
   }
@@ -177,12 +183,12 @@ class OwnershipLedger {
   }
 
   // The ownership that the write which began a lifetime has; the caller becomes one of its users.
-  Ownership* Revive(const Birth& birth, LocksetId locks, Epoch epoch) {
+  Ownership* Revive(const Birth& birth, LocksetId locks) {
     ScopedLock guard(lock_);
     if (revived_ == nullptr || revived_birth_.log != birth.log || revived_birth_.segment != birth.segment ||
-        revived_->locks != locks || revived_->epoch != epoch) {
+        revived_->locks != locks) {
       Ownership* ownership =
-          NewOwnership(birth.log->owner, &Resolve(RunOf(*birth.log, birth.segment).owners), locks, 0, epoch);
+          NewOwnership(birth.log->owner, &Resolve(RunOf(*birth.log, birth.segment).owners), locks, 0);
       ownership->users.Add(1);
       Ownership* before = revived_;
       revived_ = ownership;
@@ -224,7 +230,7 @@ class OwnershipLedger {
     return &Resolve(t.owners);
   }
 
-  Ownership* NewOwnership(Tid owner, OwnerSet* owners, LocksetId locks, uint64_t alock, Epoch epoch) {
+  Ownership* NewOwnership(Tid owner, OwnerSet* owners, LocksetId locks, uint64_t alock) {
     ++owners->users;
     ++ownerships_;
     auto* ownership = arena_.template New<Ownership>();
@@ -232,7 +238,6 @@ class OwnershipLedger {
     ownership->alock = alock;
     ownership->owner = owner;
     ownership->locks = locks;
-    ownership->epoch = epoch;
     return ownership;
   }
 

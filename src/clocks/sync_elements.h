@@ -10,6 +10,9 @@
 //
 // A step that cannot change any lockset leaves no event: a shorter list is a shorter walk.
 //
+// Ledger: where events go. OwnershipLedger (clocks/ownership.h) keeps locksets, and decides by them; OwnershipLog (clocks/ownership_log.h) can say
+// afterwards what they were.
+//
 // A ThreadElements belongs to its thread. A SyncElements is only touched under the lock that the engine holds for it.
 #pragma once
 
@@ -35,10 +38,12 @@ class SyncElements {
   explicit SyncElements(Ledger& ledger) : ledger_(ledger), number_(ledger.NewNumber()) {}
   // Nobody can take anything from it any more.
   ~SyncElements() {
-    uint64_t steps[kOwnershipStepCount] = {};
-    constexpr ElementKind kKinds[] = {ElementKind::kCarried, ElementKind::kExclusive, ElementKind::kShared};
-    for (const ElementKind kind : kKinds) {
-      if (!Of(kind).empty) ledger_.Append(kNoElement, element(kind), steps);
+    if constexpr (Ledger::kKeepsSets) {
+      uint64_t steps[kOwnershipStepCount] = {};
+      constexpr ElementKind kKinds[] = {ElementKind::kCarried, ElementKind::kExclusive, ElementKind::kShared};
+      for (const ElementKind kind : kKinds) {
+        if (!Of(kind).empty) ledger_.Append(kNoElement, element(kind), steps);
+      }
     }
   }
   SyncElements(const SyncElements&) = delete;
@@ -52,6 +57,7 @@ class SyncElements {
   };
   Carrier& Of(ElementKind kind) { return carriers_[Raw(kind) - Raw(ElementKind::kCarried)]; }
   Element element(ElementKind kind) const { return MakeElement(kind, number_); }
+  typename Ledger::Turn& turn() { return turn_; }
 
   // A lock, and how it is held.
   uint64_t NameIn(LockMode mode) const { return (number_ << 1) | (mode == LockMode::kShared ? 1u : 0u); }
@@ -59,6 +65,7 @@ class SyncElements {
  private:
   Ledger& ledger_;
   uint64_t number_;
+  [[no_unique_address]] typename Ledger::Turn turn_;
   Carrier carriers_[3];
 };
 
@@ -66,7 +73,7 @@ template <class Mem, class Ledger>
 class ThreadElements {
  public:
   using Sync = SyncElements<Ledger>;
-  using Ownership = typename Ledger::Ownership;
+  using Turn = typename Ledger::Turn;
 
   // `steps`: where the ledger counts what it does for this thread.
   ThreadElements(Arena<Mem>& arena, Ledger& ledger, Tid thread, uint64_t* steps)
@@ -75,10 +82,14 @@ class ThreadElements {
   }
   // A thread that is gone can do nothing with what it owns.
   ~ThreadElements() {
-    ledger_.EndSegment(mine_);
-    TakeOut(self());
-    if (has_fence_) TakeOut(fence());
-    if (had_pending_) TakeOut(pending());
+    if constexpr (Ledger::kKeepsSets) {
+      ledger_.EndSegment(mine_);
+      TakeOut(self());
+      if (has_fence_) TakeOut(fence());
+      if (had_pending_) TakeOut(pending());
+    } else {
+      ledger_.End(mine_);
+    }
   }
   ThreadElements(const ThreadElements&) = delete;
   ThreadElements& operator=(const ThreadElements&) = delete;
@@ -87,10 +98,27 @@ class ThreadElements {
   Element self() const { return ThreadElement(thread()); }
 
   // [GL Fig.5 rule 6]: C_t -> C_u
-  void Fork(const ThreadElements& child) { HandOn(child.self()); }
+  void Fork(ThreadElements& child) {
+    HandOn(mine_.turn, child.self());
+    ledger_.Follow(child.mine_, mine_);
+  }
   // [GL Fig.5 rule 7]: C_u -> C_t
-  void Join(const ThreadElements& child) { Append(child.self(), self()); }
-  void End() { ledger_.EndSegment(mine_); }
+  void Join(const ThreadElements& child) {
+    ledger_.Follow(mine_, child.mine_);
+    Append(mine_.turn, child.self(), self());
+  }
+  void End() {
+    if constexpr (Ledger::kKeepsSets) {
+      ledger_.EndSegment(mine_);
+    } else {
+      ledger_.Close(mine_);
+      ledger_.End(mine_);
+    }
+  }
+
+  // A log has to know at which epoch its thread is, and that it goes on at one that does not follow from that.
+  void GoOn(Epoch epoch) { mine_.now = epoch; }
+  void LeaveEpoch() { ledger_.Close(mine_); }
 
   // Locks, with the arcs of the ThreadSanitizer paper, 4.4.1: what read unlocks leave is taken by exclusive locks only.
 
@@ -98,7 +126,7 @@ class ThreadElements {
   void Lock(Sync& s, LockMode mode) {
     Take(s, ElementKind::kExclusive);
     if (mode == LockMode::kExclusive) Take(s, ElementKind::kShared);
-    holds_.Push(s.NameIn(mode));
+    if constexpr (Ledger::kKeepsSets) holds_.Push(s.NameIn(mode));
     ledger_.EndOwnership(mine_);
   }
   // [GL Fig.5 rule 5]: C_t -> X_s or C_t -> R_s
@@ -128,7 +156,7 @@ class ThreadElements {
     if (carrier.empty || carrier.known_to == thread() || carrier.pending_of == thread()) return;
     carrier.pending_of = thread();
     has_pending_ = had_pending_ = true;
-    Append(s.element(ElementKind::kCarried), pending());
+    Append(s.turn(), s.element(ElementKind::kCarried), pending());
   }
   // [GL atomics]: out M_s, F_t -> M_s
   void RelaxedStore(Sync& s) {
@@ -139,35 +167,41 @@ class ThreadElements {
   void RelaxedMerge(Sync& s) {
     if (!has_fence_) return;
     NoteGift(s, ElementKind::kCarried);
-    Append(fence(), s.element(ElementKind::kCarried));
+    Append(s.turn(), fence(), s.element(ElementKind::kCarried));
   }
   // [GL atomics]: P_t -> C_t
   void AcquireFence() {
     if (!has_pending_) return;
     has_pending_ = false;
-    Append(pending(), self());
+    Append(mine_.turn, pending(), self());
   }
   // [GL atomics]: C_t -> F_t
   void ReleaseFence() {
     has_fence_ = true;
-    HandOn(fence());
+    HandOn(mine_.turn, fence());
   }
 
   // Transactions: [GL Fig.5 rule 9]. K_c stands for the bytes whose latest commit is c.
 
+  // K_c -> C_t; C_t -> K_c; K_b -> K_c: of somebody who knows commits and their turns (clocks/commit_clocks.h)
+  void TakeCommit(uint64_t commit, Turn& turn) { Append(turn, MakeElement(ElementKind::kCommit, commit), self()); }
+  void GiveCommit(uint64_t commit, Turn& turn) { Append(turn, self(), MakeElement(ElementKind::kCommit, commit)); }
+  void JoinCommits(uint64_t earlier, Turn& earlier_turn, uint64_t commit, Turn& turn) {
+    ledger_.Follow(mine_, earlier_turn);
+    Append(turn, MakeElement(ElementKind::kCommit, earlier), MakeElement(ElementKind::kCommit, commit));
+  }
+
   // K_c -> C_t
   void CommitBegin(LastCommits<Mem>& commits, const Footprint* footprint, size_t count) {
     commits.ForEach(footprint, count, [&](uint64_t commit, Tid author) {
-      if (author != thread()) Append(MakeElement(ElementKind::kCommit, commit), self());
+      if (author != thread()) Append(mine_.turn, MakeElement(ElementKind::kCommit, commit), self());
     });
   }
   // C_t -> K_c; and K_b -> K_c where c stands for b, too
   void CommitEnd(LastCommits<Mem>& commits, const Footprint* footprint, size_t count) {
     commits.Add(
-        thread(), footprint, count, [&](uint64_t commit) { Append(self(), MakeElement(ElementKind::kCommit, commit)); },
-        [&](uint64_t earlier, uint64_t commit) {
-          Append(MakeElement(ElementKind::kCommit, earlier), MakeElement(ElementKind::kCommit, commit));
-        },
+        thread(), footprint, count, [&](uint64_t commit) { GiveCommit(commit, mine_.turn); },
+        [&](uint64_t earlier, uint64_t commit) { JoinCommits(earlier, mine_.turn, commit, mine_.turn); },
         [&](uint64_t commit) { TakeOutCommit(commit); });
     ledger_.EndSegment(mine_);
   }
@@ -176,16 +210,13 @@ class ThreadElements {
   // Accesses.
 
   // The ownership of what the thread accesses now: [GL Fig.8 Handle-Action l.5-9]. `held` names the locks it holds.
-  // `epoch`: of the thread, if anybody compares them.
-  Ownership* Current(HeldLocks<Mem>& held, Epoch epoch) {
-    if (mine_.current != nullptr) {
-      if (mine_.current->epoch == epoch) return mine_.current;
-      ledger_.EndOwnership(mine_);  // it has gone on
-    }
-    return ledger_.Begin(mine_, held.id(), holds_.empty() ? 0 : holds_.back(), epoch);
+  auto* Current(HeldLocks<Mem>& held) {
+    if (mine_.current != nullptr) return mine_.current;
+    return ledger_.Begin(mine_, held.id(), holds_.empty() ? 0 : holds_.back());
   }
 
   // [GL 5.1 second]: the owner held this lock then and the thread holds it now, not both for reading: it was handed over.
+  template <class Ownership>
   bool TookOver(const Ownership& earlier) const {
     for (const uint64_t held : holds_) {
       if (held >> 1 == earlier.alock >> 1 && (held & earlier.alock & 1) == 0) return true;
@@ -193,18 +224,21 @@ class ThreadElements {
     return false;
   }
 
-  bool IsOwner(Ownership& earlier) { return ledger_.IsOwner(earlier, thread(), steps_); }
+  template <class Ownership>
+  bool IsOwner(Ownership& earlier) {
+    return ledger_.IsOwner(earlier, thread(), steps_);
+  }
 
-  typename Ledger::Birth Stamp() { return ledger_.Stamp(mine_); }
+  auto Stamp() { return ledger_.Stamp(mine_); }
 
  private:
   Element fence() const { return MakeElement(ElementKind::kFence, Raw(thread())); }
   Element pending() const { return MakeElement(ElementKind::kPending, Raw(thread())); }
 
-  void Append(Element from, Element to) { ledger_.Append(from, to, steps_); }
-  void TakeOut(Element element) { ledger_.Append(kNoElement, element, steps_); }
-  void HandOn(Element to) {
-    Append(self(), to);
+  void Append(Turn& turn, Element from, Element to) { ledger_.Append(mine_, turn, from, to, steps_); }
+  void TakeOut(Element element) { Append(mine_.turn, kNoElement, element); }
+  void HandOn(Turn& turn, Element to) {
+    Append(turn, self(), to);
     ledger_.EndSegment(mine_);
   }
 
@@ -212,11 +246,11 @@ class ThreadElements {
     typename Sync::Carrier& carrier = s.Of(kind);
     if (carrier.empty || carrier.known_to == thread()) return;
     carrier.known_to = thread();
-    Append(s.element(kind), self());
+    Append(s.turn(), s.element(kind), self());
   }
   void Release(Sync& s, ElementKind kind) {
     NoteGift(s, kind);
-    HandOn(s.element(kind));
+    HandOn(s.turn(), s.element(kind));
   }
   // The thread gives some of what it knows: it still knows all that is there, if it did.
   void NoteGift(Sync& s, ElementKind kind) {
@@ -226,14 +260,14 @@ class ThreadElements {
   }
   void EndValue(Sync& s) {
     typename Sync::Carrier& carrier = s.Of(ElementKind::kCarried);
-    if (!carrier.empty) TakeOut(s.element(ElementKind::kCarried));
+    if (!carrier.empty) Append(s.turn(), kNoElement, s.element(ElementKind::kCarried));
     carrier = {};
   }
 
   Ledger& ledger_;
   uint64_t* steps_;
   typename Ledger::ThreadOwnership mine_;
-  Vector<uint64_t, Mem> holds_;  // the locks it holds, as Sync::NameIn, the newest last
+  Vector<uint64_t, Mem> holds_;  // the locks it holds, as Sync::NameIn, the newest last; of a ledger that asks
   bool has_fence_ = false;       // F_t may be in locksets
   bool has_pending_ = false;     // P_t may be where C_t is not
   bool had_pending_ = false;     // P_t may be in locksets

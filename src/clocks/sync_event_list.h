@@ -56,6 +56,12 @@ struct SyncEvent {
 };
 static_assert(sizeof(SyncEvent) == 16);
 
+// Where an event is among those that touch the same thread or object, for those who keep no list (clocks/ownership_log.h): the later one has
+// the greater number.
+struct EventTurn {
+  uint64_t number = 0;
+};
+
 // How long the list may get before evaluation becomes eager: this many blocks (of 2 KB), and 128 bytes for
 // everybody who stands in it, which is what a lockset of its own takes at least. A shorter list is a shorter walk for those
 // who stand at its head; a longer one leaves more locksets alone until they are not needed any more.

@@ -28,11 +28,10 @@
 #include "clocks/last_commits.h"
 #include "clocks/lockset.h"
 #include "clocks/ownership.h"
-#include "clocks/sync_clocks.h"
 #include "clocks/sync_elements.h"
 #include "clocks/sync_event_list.h"
-#include "clocks/thread_slots.h"
 #include "detectors/detector.h"
+#include "detectors/race_owners.h"
 
 namespace redflag {
 
@@ -65,7 +64,6 @@ class Goldilocks {
     kBothTransactions,
     kSameThread,
     kLockHeld,
-    kEpoch,
     kFirstStep,  // those of the ledger, in its order
     kAlreadyOwner = kFirstStep,
     kTwoThreads,
@@ -105,7 +103,6 @@ class Goldilocks {
       {"short: both transactions", "[GL Fig.8 l.1]"},
       {"short: same thread", "[GL 5.1 first]"},
       {"short: lock held", "[GL 5.1 second]"},
-      {"short: epoch", "[GL epoch]"},
       {"already an owner", "[GL 5 Apply-Lockset-Rules]"},
       {"short: events of two threads", "[GL 5.1 third]"},
       {"lockset evaluated", "[GL 5 Apply-Lockset-Rules]"},
@@ -135,27 +132,16 @@ class Goldilocks {
   // Counts of work, not of what was found: who asks first has most of it.
   static constexpr bool IsEffort(size_t rule) { return rule >= kFirstStep && rule < kLock; }
 
-  // LS of an access that the latest race of a thread was with, the first of them: why the thread is no owner.
-  struct OwnersAtRace {
-    static constexpr uint32_t kMost = 8;  // enough for a sentence
-    Element elements[kMost];
-    uint32_t count = 0, more = 0;
-  };
-
   struct Thread : ThreadBase<Mem> {
     Thread(Goldilocks& d, Tid id)
-        : ThreadBase<Mem>(d.arena_, d.locksets_, id),
-          elements(d.arena_, d.ledger_, id, counts + kFirstStep),
-          clock(d.arena_, id) {}
+        : ThreadBase<Mem>(d.arena_, d.locksets_, id), elements(d.arena_, d.ledger_, id, counts + kFirstStep) {}
     uint64_t counts[kRuleCount] = {};
     ThreadElements<Mem, Ledger> elements;
-    ThreadClock<Mem> clock;  // with epochs
-    OwnersAtRace owners_at_race;
+    RaceOwners owners_at_race;  // of the first of the earlier accesses
   };
 
   struct Sync : SyncElements<Ledger> {
-    explicit Sync(Goldilocks& d) : SyncElements<Ledger>(d.ledger_), clocks(d.arena_) {}
-    SyncClock<Mem> clocks;  // with epochs
+    explicit Sync(Goldilocks& d) : SyncElements<Ledger>(d.ledger_) {}
   };
 
   struct Cell {
@@ -170,36 +156,23 @@ class Goldilocks {
     ContextId context;
     LocksetId locks;
     AccessOrigin origin;
-    Epoch epoch;
   };
 
-  Goldilocks() : locksets_(arena_), ledger_(arena_), commits_(arena_), slots_(arena_), commit_clocks_(arena_) {}
-
-  // [GL epoch], one more short circuit: threads have clocks beside their elements, each access an epoch, and who knows the epoch is an owner. Then a lockset
-  // is evaluated only for a race, or because the event list is too long. Before the first thread.
-  void UseEpochs() { uses_epochs_ = true; }
+  Goldilocks() : locksets_(arena_), ledger_(arena_), commits_(arena_) {}
 
   // ---- Threads ----
 
-  Tag OnStart(Thread& t) {
-    if (uses_epochs_) t.clock.Start(slots_.Claim(t.tid, nullptr), nullptr);
-    return Tag::kChanged;
-  }
+  Tag OnStart(Thread&) { return Tag::kChanged; }
 
   Tag OnFork(Thread& parent, Thread& child) {
     ++parent.counts[kFork];
     parent.elements.Fork(child.elements);
-    if (uses_epochs_) {
-      child.clock.Start(slots_.Claim(child.tid, &parent.clock.clock()), &parent.clock.clock());
-      parent.clock.Tick();
-    }
     return Tag::kChanged;
   }
 
   Tag OnJoin(Thread& t, Thread& child) {
     ++t.counts[kJoin];
     t.elements.Join(child.elements);
-    if (uses_epochs_) t.clock.Join(child.clock.clock());
     return Tag::kKept;
   }
 
@@ -207,10 +180,6 @@ class Goldilocks {
   Tag OnEnd(Thread& t) {
     ++t.counts[kEnd];
     t.elements.End();
-    if (uses_epochs_) {
-      t.clock.End();
-      slots_.Retire(t.clock.epoch());
-    }
     return Tag::kChanged;
   }
 
@@ -219,14 +188,12 @@ class Goldilocks {
   Tag OnLock(Thread& t, Sync& s, LockMode mode) {
     ++t.counts[mode == LockMode::kExclusive ? kLock : kRdLock];
     t.elements.Lock(s, mode);
-    if (uses_epochs_) t.clock.Lock(s.clocks, mode);
     return Tag::kKept;
   }
 
   Tag OnUnlock(Thread& t, Sync& s, LockMode mode) {
     ++t.counts[mode == LockMode::kExclusive ? kUnlock : kRdUnlock];
     t.elements.Unlock(s, mode);
-    if (uses_epochs_) t.clock.Unlock(s.clocks, mode);
     return Tag::kChanged;
   }
 
@@ -238,76 +205,63 @@ class Goldilocks {
   Tag OnAcquire(Thread& t, Sync& s) {
     ++t.counts[kAcquire];
     t.elements.Acquire(s);
-    if (uses_epochs_) t.clock.Acquire(s.clocks);
     return Tag::kKept;
   }
   Tag OnReleaseStore(Thread& t, Sync& s) {
     ++t.counts[kReleaseStore];
     t.elements.ReleaseStore(s);
-    if (uses_epochs_) t.clock.ReleaseStore(s.clocks);
     return Tag::kChanged;
   }
   Tag OnReleaseMerge(Thread& t, Sync& s) {
     ++t.counts[kReleaseMerge];
     t.elements.ReleaseMerge(s);
-    if (uses_epochs_) t.clock.ReleaseMerge(s.clocks);
     return Tag::kChanged;
   }
   Tag OnRelaxedLoad(Thread& t, Sync& s) {
     ++t.counts[kRelaxedLoad];
     t.elements.RelaxedLoad(s);
-    if (uses_epochs_) t.clock.RelaxedLoad(s.clocks);
     return Tag::kKept;
   }
   Tag OnRelaxedStore(Thread& t, Sync& s) {
     ++t.counts[kRelaxedStore];
     t.elements.RelaxedStore(s);
-    if (uses_epochs_) t.clock.RelaxedStore(s.clocks);
     return Tag::kKept;
   }
   Tag OnRelaxedMerge(Thread& t, Sync& s) {
     ++t.counts[kRelaxedMerge];
     t.elements.RelaxedMerge(s);
-    if (uses_epochs_) t.clock.RelaxedMerge(s.clocks);
     return Tag::kKept;
   }
   Tag OnAcquireFence(Thread& t) {
     ++t.counts[kAcquireFence];
     t.elements.AcquireFence();
-    if (uses_epochs_) t.clock.AcquireFence();
     return Tag::kKept;
   }
   Tag OnReleaseFence(Thread& t) {
     ++t.counts[kReleaseFence];
     t.elements.ReleaseFence();
-    if (uses_epochs_) t.clock.ReleaseFence();
     return Tag::kChanged;
   }
 
   // ---- Transactions: [GL Fig.5 rule 9] ----
 
   // Before the first commit.
-  void OrderByReads() {
-    commits_.OrderByReads();
-    commit_clocks_.OrderByReads();
-  }
+  void OrderByReads() { commits_.OrderByReads(); }
 
   Tag OnCommitBegin(Thread& t, const Footprint* footprint, size_t count) {
     ++t.counts[kCommit];
     t.elements.CommitBegin(commits_, footprint, count);
-    if (uses_epochs_) commit_clocks_.Acquire(t.clock, footprint, count);
     return Tag::kKept;
   }
   Tag OnCommitEnd(Thread& t, const Footprint* footprint, size_t count) {
     t.elements.CommitEnd(commits_, footprint, count);
-    if (uses_epochs_) commit_clocks_.Release(t.clock, footprint, count, true);
     return Tag::kChanged;
   }
 
   // ---- Accesses: [GL Fig.5 rule 1] ----
 
   ByteMask OnAccess(Thread& t, Cell& cell, const Access& access, RaceRecord& record) {
-    Info mine{.ownership = t.elements.Current(t.held, EpochOf(t)),
+    Info mine{.ownership = t.elements.Current(t.held),
               .context = access.context,
               .bytes = access.bytes,
               .kind = access.kind,
@@ -375,15 +329,13 @@ class Goldilocks {
   Stamp OnLifetime(Thread& t, Addr addr, uint64_t size, AccessOrigin origin, ContextId context) {
     ++t.counts[kLifetime];
     commits_.Forget(addr, size, [&](uint64_t commit) { t.elements.TakeOutCommit(commit); });
-    commit_clocks_.Forget(addr, size);
-    return Stamp{
-        .birth = t.elements.Stamp(), .context = context, .locks = t.held.id(), .origin = origin, .epoch = EpochOf(t)};
+    return Stamp{.birth = t.elements.Stamp(), .context = context, .locks = t.held.id(), .origin = origin};
   }
 
   void Revive(Cell& cell, ByteMask bytes, const Stamp& stamp) {
     ScopedLock guard(cell.lock);
     Clear(cell, bytes);
-    Info first{.ownership = ledger_.Revive(stamp.birth, stamp.locks, stamp.epoch),
+    Info first{.ownership = ledger_.Revive(stamp.birth, stamp.locks),
                .context = stamp.context,
                .bytes = bytes,
                .kind = AccessKind::kWrite,
@@ -435,18 +387,9 @@ class Goldilocks {
                         .origin = info.origin};
   }
 
-  Epoch EpochOf(const Thread& t) const { return uses_epochs_ ? t.clock.epoch() : kNoEpoch; }
-
   [[gnu::noinline]] void NoteOwners(Thread& t, typename Ledger::Ownership& ownership) {
-    OwnersAtRace& owners = t.owners_at_race;
-    owners.count = owners.more = 0;
-    ledger_.ForEachElement(ownership, [&](Element element) {
-      if (owners.count == OwnersAtRace::kMost) {
-        ++owners.more;
-      } else {
-        owners.elements[owners.count++] = element;
-      }
-    });
+    t.owners_at_race.Clear();
+    ledger_.ForEachElement(ownership, [&](Element element) { t.owners_at_race.Add(element); });
   }
 
   // Then they do not race, ordered or not: [GL 3 extended race]
@@ -476,11 +419,6 @@ class Goldilocks {
       ++t.counts[kLockHeld];
       return true;
     }
-    // [GL epoch]
-    if (uses_epochs_ && t.clock.Knows(earlier.ownership->epoch)) {
-      ++t.counts[kEpoch];
-      return true;
-    }
     return false;
   }
 
@@ -492,10 +430,6 @@ class Goldilocks {
   LocksetTable<Mem> locksets_;
   Ledger ledger_;
   LastCommits<Mem> commits_;
-  // With epochs.
-  bool uses_epochs_ = false;
-  ThreadSlots<Mem> slots_;
-  CommitClocks<Mem> commit_clocks_;
 };
 
 }  // namespace redflag

@@ -28,6 +28,8 @@ namespace redflag {
 template <class Mem, template <class> class CellOf = ExactCell>
 class Hb : public Labelled<Mem, CellOf> {
   using Base = Labelled<Mem, CellOf>;
+
+ protected:
   using Base::arena_, Base::cell_arena_, Base::locksets_, Base::slots_, Base::commits_;
 
  public:
@@ -71,6 +73,7 @@ class Hb : public Labelled<Mem, CellOf> {
     kCommit,
     kLifetime,
     kRuleCount,
+    kMostRules = kRuleCount + 4,  // with those of a detector that is made of this one
   };
   static constexpr RuleInfo kRules[kRuleCount] = {
       {"same epoch", "[HB same epoch]"},
@@ -103,7 +106,7 @@ class Hb : public Labelled<Mem, CellOf> {
   struct Thread : ThreadBase<Mem> {
     Thread(Hb& hb, Tid id) : ThreadBase<Mem>(hb.arena_, hb.locksets_, id), clock(hb.arena_, id) {}
     ThreadClock<Mem> clock;
-    uint64_t counts[kRuleCount] = {};
+    uint64_t counts[kMostRules] = {};
   };
 
   struct Sync : SyncClock<Mem> {
@@ -205,14 +208,17 @@ class Hb : public Labelled<Mem, CellOf> {
   // Before the first commit.
   void OrderByReads() { commits_.OrderByReads(); }
 
-  Tag OnCommitBegin(Thread& t, const Footprint* footprint, size_t count) {
+  // heard, made, joined: as CommitClocks wants them.
+  template <class... Heard>
+  Tag OnCommitBegin(Thread& t, const Footprint* footprint, size_t count, Heard... heard) {
     ++t.counts[kCommit];
     if (commits_.is_by_reads()) t.clock.Tick();  // it has a time of its own
-    commits_.Acquire(t.clock, footprint, count);
+    commits_.Acquire(t.clock, footprint, count, heard...);
     return commits_.is_by_reads() ? Tag::kChanged : Tag::kKept;
   }
-  Tag OnCommitEnd(Thread& t, const Footprint* footprint, size_t count) {
-    commits_.Release(t.clock, footprint, count, !Base::NeedsRenewal(t));
+  template <class... MadeAndJoined>
+  Tag OnCommitEnd(Thread& t, const Footprint* footprint, size_t count, MadeAndJoined... made_and_joined) {
+    commits_.Release(t.clock, footprint, count, !Base::NeedsRenewal(t), made_and_joined...);
     return Tag::kChanged;
   }
 

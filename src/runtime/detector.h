@@ -53,12 +53,7 @@ inline constexpr bool kHasPlanes =
     !kIgnoresLines && kIsOrderAll<std::remove_cvref_t<decltype(Detector::ClockOf(std::declval<Detector::Thread&>()))>>;
 #endif
 
-// What some detectors can be asked for, before anything happens.
-template <class D>
-void UseEpochs(D& detector) {
-  if constexpr (requires { detector.UseEpochs(); }) detector.UseEpochs();
-}
-// "no": this one has no such thing.
+// What some detectors can be asked for, before anything happens; "no": this one has no such thing.
 template <class D>
 bool OrderByReads(D& detector) {
   if constexpr (requires { detector.OrderByReads(); }) {

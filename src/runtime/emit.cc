@@ -417,7 +417,7 @@ void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& r
   wire::Owner owners[wire::kMaxOwners];
   wire::Owners owned = {};
   if (&access == &record.earlier[0] && !is_unknown && !is_ordered) {
-    owned.count = runtime.FindOwners(reporting, owners, owned.more);
+    owned.count = runtime.FindOwners(reporting, access, owners, owned.more);
     if (owned.count != 0) head.flags |= wire::kHasOwners;
   }
   AddStackAndLocks(runtime, head, access.context, locks);

@@ -15,7 +15,6 @@ namespace redflag::rt {
   FLAG(OnRace, throw_else, OnRace::kReport, "what on_race=throw and stop-thread do where nothing can be thrown: report, stop, core, abort, end") \
   FLAG(bool, throw_unproven, false, "throw also where nobody is known to catch it: the program may end in std::terminate")  \
   FLAG(Transactions, transactions, Transactions::kCommon, "which transactions are in order: common (that have a byte in common), reads (that read what another wrote), all") \
-  FLAG(bool, epochs, true, "goldilocks: compare times before locksets are evaluated; false: locksets alone decide")              \
   FLAG(int, watch_ms, 200, "hold a report back so long, to say what is done to the variable after the race; 0: don't")          \
   FLAG(bool, sync_reports, false, "go on only when a report is written; in the form of ThreadSanitizer: true")              \
   FLAG(bool, report_bugs, true, "report what is found")                                                                 \

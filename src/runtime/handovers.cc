@@ -1,6 +1,6 @@
 // Why does a thread know nothing of an access? For reports: what SyncLog (sync_log.h) remembers, held against what the thread's clock says; and of
-// detectors that keep sets of owners, who these were at the race, which the thread has noted. In the thread that reports the race.
-#include "clocks/sync_event_list.h"
+// detectors that know owners (Goldilocks), who these were. In the thread that reports the race.
+#include "detectors/race_owners.h"
 #include "runtime/runtime.h"
 
 namespace redflag::rt {
@@ -16,43 +16,64 @@ Time KnownTime(const typename D::Thread& state, Slot slot) {
   }
 }
 
-// For detectors that keep sets of owners.
-template <class State>
-uint32_t OwnersOf(const State& state, const SyncTable& syncs, wire::Owner (&owners)[wire::kMaxOwners], uint32_t& more) {
-  uint32_t count = 0;
-  more = 0;
+// Of detectors that know the owners of an access: those that the thread has noted when it met the race, or those that can be found now.
+template <class D>
+bool OwnersOf(D& detector, typename D::Thread& state, const AccessRecord& earlier, RaceOwners& found) {
   if constexpr (requires { state.owners_at_race; }) {
-    const auto& race = state.owners_at_race;
-    more = race.more;
-    for (uint32_t i = 0; i < race.count && count < wire::kMaxOwners; ++i) {
-      const ElementKind kind = KindOf(race.elements[i]);
-      wire::Owner owner{};
-      if (kind == ElementKind::kThread) {
-        owner = {.object = IdOf(race.elements[i]), .kind = wire::OwnerKind::kThread, .reserved = {}};
-      } else if (kind == ElementKind::kCommit) {
-        owner = {.object = 0, .kind = wire::OwnerKind::kTransaction, .reserved = {}};
-      } else if (IsOfThread(race.elements[i])) {
-        continue;  // its fences
-      } else {
-        owner.kind = kind == ElementKind::kCarried     ? wire::OwnerKind::kSignal
-                     : kind == ElementKind::kExclusive ? wire::OwnerKind::kLock
-                                                       : wire::OwnerKind::kWriteLock;
-        owner.object = syncs.FindAddress([&](const auto& sync) { return sync.element(kind) == race.elements[i]; });
-        if (owner.object == 0) {  // it is gone
-          ++more;
-          continue;
-        }
-      }
-      owners[count++] = owner;
-    }
+    found = state.owners_at_race;
+    return true;
+  } else if constexpr (requires { detector.FindOwners(state, earlier.thread, Epoch{}, found); }) {
+    return detector.FindOwners(state, earlier.thread, Epoch{earlier.label}, found);
+  } else {
+    return false;
   }
-  return count;
+}
+
+// As reports have it. False: a report has no use for it, or it is gone.
+template <class Syncs>
+bool Translate(const Syncs& syncs, Element element, wire::Owner& owner) {
+  const ElementKind kind = KindOf(element);
+  owner = {};
+  if (kind == ElementKind::kThread) {
+    owner.object = IdOf(element);
+    owner.kind = wire::OwnerKind::kThread;
+    return true;
+  }
+  if (kind == ElementKind::kCommit) {
+    owner.kind = wire::OwnerKind::kTransaction;
+    return true;
+  }
+  if (IsOfThread(element)) return false;  // its fences
+  owner.kind = kind == ElementKind::kCarried     ? wire::OwnerKind::kSignal
+               : kind == ElementKind::kExclusive ? wire::OwnerKind::kLock
+                                                 : wire::OwnerKind::kWriteLock;
+  owner.object = syncs.FindAddress([&](const auto& sync) {
+    if constexpr (requires { sync.element(kind); }) {
+      return sync.element(kind) == element;
+    } else {
+      return false;
+    }
+  });
+  return owner.object != 0;
 }
 
 }  // namespace
 
-uint32_t Runtime::FindOwners(Thread& t, wire::Owner (&owners)[wire::kMaxOwners], uint32_t& more) {
-  return OwnersOf(t.state, syncs_, owners, more);
+uint32_t Runtime::FindOwners(Thread& t, const AccessRecord& earlier, wire::Owner (&owners)[wire::kMaxOwners],
+                             uint32_t& more) {
+  RaceOwners found;
+  more = 0;
+  if (!OwnersOf(detector_, t.state, earlier, found)) return 0;
+  uint32_t count = 0;
+  more = found.more;
+  for (uint32_t i = 0; i < found.count; ++i) {
+    if (Translate(syncs_, found.elements[i], owners[count])) {
+      ++count;
+    } else if (!IsOfThread(found.elements[i])) {
+      ++more;
+    }
+  }
+  return count;
 }
 
 // Times of a slot only rise, and the thread knows those up to the one that was handed on to it. Before its tenancy the slot was

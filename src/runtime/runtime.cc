@@ -107,7 +107,6 @@ bool Runtime::Start() {
   if (runtime.flags_.slot_times > 0) {
     runtime.detector_.slots().LimitTimes(static_cast<uint64_t>(runtime.flags_.slot_times));
   }
-  if (runtime.flags_.epochs) UseEpochs(runtime.detector_);
   runtime.OrderTransactions();
   runtime.contexts_.Start();
   FindObjectsBy(runtime.detector_, [](uint64_t addr, uint64_t& begin, uint64_t& bytes) {

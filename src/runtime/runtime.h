@@ -269,7 +269,7 @@ class Runtime {
   bool FindKnown(Thread& t, const AccessRecord& earlier, wire::Known& known);
   bool FindWeak(Thread& t, const AccessRecord& earlier, wire::Weak& weak);
   // Who may access what the first of the earlier accesses of t's latest race has touched. How many; `more`: that are not among them.
-  uint32_t FindOwners(Thread& t, wire::Owner (&owners)[wire::kMaxOwners], uint32_t& more);
+  uint32_t FindOwners(Thread& t, const AccessRecord& earlier, wire::Owner (&owners)[wire::kMaxOwners], uint32_t& more);
   // Is the earlier access of a race a free that comes before what this thread does now? Then that is a use of freed memory.
   static bool IsOrderedFree(const Thread& t, const AccessRecord& access, PlaceFlag flag);
 

@@ -1,5 +1,5 @@
 // One lock, always the same: nobody has anything to say, whatever it thinks of order. Blocks are freed and come again.
-// DETECTORS: hb hybrid goldilocks fast racetrack lockset null
+// DETECTORS: hb hybrid goldilocks goldilocks-lists fast racetrack lockset null
 // NORACE
 #include <pthread.h>
 #include <stdlib.h>

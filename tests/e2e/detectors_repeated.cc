@@ -1,6 +1,6 @@
 // Two threads take turns at a counter, again and again, with nothing to order them: whoever begins cheaply and learns on the way
 // (racetrack, fast, lockset) has learnt enough before it ends.
-// DETECTORS: hb hybrid goldilocks fast racetrack lockset
+// DETECTORS: hb hybrid goldilocks goldilocks-lists fast racetrack lockset
 #include <pthread.h>
 #include <stdlib.h>
 

@@ -2,11 +2,11 @@
 // under the same lock; after a join; by an atomic operation; by memcpy. Recordings and other detectors do not know of it.
 // PATTERN(same): use after free
 // RANK(same): high
-// BY(same): hb
-// BY(locked): hb
-// BY(joined): hb
-// BY(atomic): hb
-// BY(copied): hb
+// BY(same): hb goldilocks
+// BY(locked): hb goldilocks
+// BY(joined): hb goldilocks
+// BY(atomic): hb goldilocks
+// BY(copied): hb goldilocks
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
