@@ -5,6 +5,8 @@
 //   Turn     the number of an event. It is greater than that of every event before it of the same thread and of the same object, and that is all the
 //            order that there is among events: the rules of those that have no element in common may be applied in any order. So threads count by
 //            themselves and learn each other's numbers where they meet (Lamport 1978); there is no list, and no counter, that all of them write to.
+//            One number, seldom changed, is known to all: that of the latest event in a block that is full. Who has not met anybody for long goes on from
+//            there, so that what is overwritten, being old, has a lower number than what comes after it.
 //   Block    events of one thread, in order. Blocks that are full wait in a queue, and the oldest is the next to be overwritten: however long the program
 //            runs, the log takes no more memory than its limit, and one block for each thread that is alive.
 //
@@ -48,8 +50,12 @@ class OwnershipLog {
     Block* block = nullptr;
   };
 
-  // LS(x): when each element came.
-  using Owners = HashMap<Turn, Mem>;
+  // LS(x): when each element came, and from whom.
+  struct Arrival {
+    Turn turn;
+    Element from;
+  };
+  using Owners = HashMap<Arrival, Mem>;
 
   explicit OwnershipLog(Arena<Mem>& arena) : arena_(arena), blocks_(arena), cursors_(arena), dropped_(arena) {}
   ~OwnershipLog() {
@@ -63,6 +69,7 @@ class OwnershipLog {
   // An event of t, which touches nothing else, or the object whose turn this is too.
   void Append(ThreadOwnership& t, Turn& turn, Element from, Element to, const uint64_t* /*steps*/) {
     Follow(t, turn);
+    Follow(t, {.number = __atomic_load_n(&latest_full_.number, __ATOMIC_RELAXED)});
     turn.number = ++t.turn.number;
     if (t.block == nullptr || t.block->count == Limits::kBlockEvents) [[unlikely]]
       NextBlock(t);
@@ -119,7 +126,7 @@ class OwnershipLog {
       if (event->what.takes_out()) {
         owners.Erase(Raw(event->what.to));
       } else if (owners.Find(Raw(event->what.from)) != nullptr && owners.Find(Raw(event->what.to)) == nullptr) {
-        owners.Insert(Raw(event->what.to)) = event->turn;
+        owners.Insert(Raw(event->what.to)) = {.turn = event->turn, .from = event->what.from};
       }
     }
     return true;
@@ -160,6 +167,9 @@ class OwnershipLog {
 
   void Enqueue(Block& block) {
     block.next = nullptr;
+    if (block.count != 0 && latest_full_.number < block.events[block.count - 1].turn.number) {
+      __atomic_store_n(&latest_full_.number, block.events[block.count - 1].turn.number, __ATOMIC_RELAXED);
+    }
     (oldest_ == nullptr ? oldest_ : newest_->next) = &block;
     newest_ = &block;
   }
@@ -239,7 +249,8 @@ class OwnershipLog {
     }
   }
 
-  typename Mem::Lock lock_;
+  alignas(64) Turn latest_full_;  // of all events in blocks that are full
+  alignas(64) typename Mem::Lock lock_;
   Arena<Mem>& arena_;
   Vector<Block*, Mem> blocks_;  // all of them
   Block* oldest_ = nullptr;     // the queue

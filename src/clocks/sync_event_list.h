@@ -43,6 +43,8 @@ constexpr Element ThreadElement(Tid thread) { return MakeElement(ElementKind::kT
 constexpr ElementKind KindOf(Element element) { return ElementKind(Raw(element) & ((1u << kElementKindBits) - 1)); }
 constexpr uint64_t IdOf(Element element) { return Raw(element) >> kElementKindBits; }
 constexpr bool IsOfThread(Element element) { return KindOf(element) <= ElementKind::kPending; }
+// Can it make an owner of somebody, or is it one? Fences are their threads' own affair.
+constexpr bool IsOwner(Element element) { return !IsOfThread(element) || KindOf(element) == ElementKind::kThread; }
 
 static_assert(KindOf(ThreadElement(kNoThread)) == ElementKind::kThread && IdOf(ThreadElement(Tid{7})) == 7);
 

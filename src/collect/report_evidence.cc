@@ -1,4 +1,6 @@
 // What a report says of what was observed around its race (report/evidence.h): names for what the process has told by number and address.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -25,19 +27,34 @@ std::string NameInReport(const RaceReport& report, uint64_t address, std::string
 OwnersByName ReportBuilder::NamesOf(const RawOwners& owners, const RaceReport& report) {
   OwnersByName names;
   names.more = owners.more;
+  const auto name = [&](const auto& owner) {
+    return owner.kind == wire::OwnerKind::kThread ? ThreadName(static_cast<uint32_t>(owner.object))
+                                                  : NameInReport(report, owner.object, LockName(owner.object));
+  };
+  const auto by = [&](const RawOwner& owner, const char* how) {
+    return owner.giver ? fmt::format("{} ({} by {})", name(owner), how, name(*owner.giver)) : name(owner);
+  };
   for (const RawOwner& owner : owners.owners) {
     switch (owner.kind) {
       case wire::OwnerKind::kThread:
-        names.threads.push_back(ThreadName(static_cast<uint32_t>(owner.object)));
+        if (!owner.giver) {
+          names.threads.push_back(name(owner));
+        } else if (owner.giver->kind == wire::OwnerKind::kTransaction) {
+          names.threads.push_back(name(owner) + " (through a transaction)");
+        } else {
+          names.threads.push_back(fmt::format("{} ({} {})", name(owner),
+                                              owner.giver->kind == wire::OwnerKind::kThread ? "from" : "through",
+                                              name(*owner.giver)));
+        }
         break;
       case wire::OwnerKind::kLock:
-        names.locks.push_back(NameInReport(report, owner.object, LockName(owner.object)));
+        names.locks.push_back(by(owner, "unlocked"));
         break;
       case wire::OwnerKind::kWriteLock:
-        names.write_locks.push_back(NameInReport(report, owner.object, LockName(owner.object)));
+        names.write_locks.push_back(by(owner, "unlocked"));
         break;
       case wire::OwnerKind::kSignal:
-        names.signals.push_back(NameInReport(report, owner.object, LockName(owner.object)));
+        names.signals.push_back(by(owner, "released"));
         break;
       case wire::OwnerKind::kTransaction:
         names.transactions = true;

@@ -169,10 +169,11 @@ RawOwners TakeOwners(Cursor& cursor) {
   RawOwners owners{.owners = {}, .more = head.more};
   for (uint32_t i = 0; i < head.count && !cursor.failed(); ++i) {
     const auto owner = cursor.Take<wire::Owner>("owner");
-    if (Raw(owner.kind) > Raw(wire::OwnerKind::kTransaction)) {
-      cursor.Fail(fmt::format("an owner of kind {}", Raw(owner.kind)));
+    for (const wire::OwnerKind kind : {owner.kind, owner.giver_kind}) {
+      if (Raw(kind) > Raw(wire::OwnerKind::kTransaction)) cursor.Fail(fmt::format("an owner of kind {}", Raw(kind)));
     }
     owners.owners.push_back({.kind = owner.kind, .object = owner.object});
+    if (owner.has_giver != 0) owners.owners.back().giver = {.kind = owner.giver_kind, .object = owner.giver};
   }
   return owners;
 }

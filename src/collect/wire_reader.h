@@ -82,9 +82,16 @@ struct RawWeak {
   bool operator==(const RawWeak&) const = default;
 };
 
+struct RawGiver {
+  wire::OwnerKind kind{};
+  uint64_t object = 0;
+
+  bool operator==(const RawGiver&) const = default;
+};
 struct RawOwner {
   wire::OwnerKind kind{};
   uint64_t object = 0;
+  std::optional<RawGiver> giver{};
 
   bool operator==(const RawOwner&) const = default;
 };

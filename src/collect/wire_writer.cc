@@ -207,7 +207,13 @@ class Encoder {
     if (access.owners) {
       Put(wire::Owners{.count = static_cast<uint32_t>(access.owners->owners.size()), .more = access.owners->more});
       for (const RawOwner& owner : access.owners->owners) {
-        Put(wire::Owner{.object = owner.object, .kind = owner.kind, .reserved = {}});
+        const RawGiver giver = owner.giver.value_or(RawGiver{});
+        Put(wire::Owner{.object = owner.object,
+                        .giver = giver.object,
+                        .kind = owner.kind,
+                        .giver_kind = giver.kind,
+                        .has_giver = owner.giver ? uint8_t{1} : uint8_t{0},
+                        .reserved = {}});
       }
     }
   }

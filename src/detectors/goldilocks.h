@@ -389,7 +389,9 @@ class Goldilocks {
 
   [[gnu::noinline]] void NoteOwners(Thread& t, typename Ledger::Ownership& ownership) {
     t.owners_at_race.Clear();
-    ledger_.ForEachElement(ownership, [&](Element element) { t.owners_at_race.Add(element); });
+    ledger_.ForEachElement(ownership, [&](Element element) {
+      if (IsOwner(element)) t.owners_at_race.Add(element);
+    });
   }
 
   // Then they do not race, ordered or not: [GL 3 extended race]

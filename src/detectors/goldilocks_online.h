@@ -164,24 +164,29 @@ class GoldilocksOnline : public Hb<Mem, CellOf> {
     }
     ++t.counts[kEvaluated];
     if (owners.Find(Raw(t.elements.self())) != nullptr) ++t.counts[kContradiction];
-    while (owners.size() != 0 && found.count < RaceOwners::kMost) {
-      Element first = kNoElement;
-      uint64_t turn = UINT64_MAX;
-      owners.ForEach([&](uint64_t element, EventTurn came) {
-        if (came.number >= turn) return;
-        turn = came.number;
-        first = Element{element};
-      });
-      found.Add(first);
-      owners.Erase(Raw(first));
-    }
-    found.more = static_cast<uint32_t>(owners.size());
+    uint64_t turns[RaceOwners::kMost];
+    owners.ForEach([&](uint64_t element, const typename Log::Arrival& came) {
+      if (!IsOwner(Element{element})) return;
+      uint32_t place = found.count;
+      for (; place > 0 && turns[place - 1] > came.turn.number; --place) {
+        if (place < RaceOwners::kMost) turns[place] = turns[place - 1];
+      }
+      if (place < RaceOwners::kMost) turns[place] = came.turn.number;
+      found.AddAt(place, Element{element}, GiverOf(owners, came.from));
+    });
     return true;
   }
 
   Log& log() { return log_; }
 
  private:
+  // What came to a thread's loads before its fence came from where they loaded it.
+  static Element GiverOf(typename Log::Owners& owners, Element from) {
+    if (KindOf(from) != ElementKind::kPending) return from;
+    const typename Log::Arrival* before = owners.Find(Raw(from));
+    return before == nullptr ? kNoElement : before->from;
+  }
+
   static Tag GoOn(Thread& t, Tag tag) {
     t.elements.GoOn(t.clock.epoch());
     return tag;

@@ -124,8 +124,10 @@ struct Weak {
 enum class OwnerKind : uint8_t { kThread, kLock, kWriteLock, kSignal, kTransaction };
 struct Owner {
   uint64_t object;  // the number of a thread, or an address; 0: none
-  OwnerKind kind;
-  uint8_t reserved[7];
+  uint64_t giver;   // from whom it came, likewise
+  OwnerKind kind, giver_kind;
+  uint8_t has_giver;  // 0: it is the thread that made the access, or that is not known
+  uint8_t reserved[5];
 };
 struct Owners {
   uint32_t count;  // Owner structs follow

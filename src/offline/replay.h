@@ -243,7 +243,7 @@ class Replay {
 
   static Counts CountsOf(const ThreadState& thread) {
     Counts counts;
-    std::copy(std::begin(thread.state.counts), std::end(thread.state.counts), counts.begin());
+    std::copy_n(thread.state.counts, counts.size(), counts.begin());  // there may be room for more
     return counts;
   }
 

@@ -121,11 +121,6 @@ class Boxed {
   Tag OnRelaxedLoad(Thread& t, Sync& s) { return Follow(t, detector_.OnRelaxedLoad(t, s)); }
   Tag OnRelaxedStore(Thread& t, Sync& s) { return Follow(t, detector_.OnRelaxedStore(t, s)); }
   Tag OnRelaxedMerge(Thread& t, Sync& s) { return Follow(t, detector_.OnRelaxedMerge(t, s)); }
-  void UseEpochs()
-    requires requires(D& detector) { detector.UseEpochs(); }
-  {
-    detector_.UseEpochs();
-  }
   void OrderByReads()
     requires requires(D& detector) { detector.OrderByReads(); }
   {

@@ -29,32 +29,30 @@ bool OwnersOf(D& detector, typename D::Thread& state, const AccessRecord& earlie
   }
 }
 
-// As reports have it. False: a report has no use for it, or it is gone.
+// As reports have it. False: it is gone.
 template <class Syncs>
-bool Translate(const Syncs& syncs, Element element, wire::Owner& owner) {
-  const ElementKind kind = KindOf(element);
-  owner = {};
-  if (kind == ElementKind::kThread) {
-    owner.object = IdOf(element);
-    owner.kind = wire::OwnerKind::kThread;
+bool Translate(const Syncs& syncs, Element element, wire::OwnerKind& kind, uint64_t& object) {
+  if (IsOfThread(element)) {
+    kind = wire::OwnerKind::kThread;
+    object = IdOf(element);
     return true;
   }
-  if (kind == ElementKind::kCommit) {
-    owner.kind = wire::OwnerKind::kTransaction;
+  if (KindOf(element) == ElementKind::kCommit) {
+    kind = wire::OwnerKind::kTransaction;
+    object = 0;
     return true;
   }
-  if (IsOfThread(element)) return false;  // its fences
-  owner.kind = kind == ElementKind::kCarried     ? wire::OwnerKind::kSignal
-               : kind == ElementKind::kExclusive ? wire::OwnerKind::kLock
-                                                 : wire::OwnerKind::kWriteLock;
-  owner.object = syncs.FindAddress([&](const auto& sync) {
-    if constexpr (requires { sync.element(kind); }) {
-      return sync.element(kind) == element;
+  kind = KindOf(element) == ElementKind::kCarried     ? wire::OwnerKind::kSignal
+         : KindOf(element) == ElementKind::kExclusive ? wire::OwnerKind::kLock
+                                                      : wire::OwnerKind::kWriteLock;
+  object = syncs.FindAddress([&](const auto& sync) {
+    if constexpr (requires { sync.element(ElementKind{}); }) {
+      return sync.element(KindOf(element)) == element;
     } else {
       return false;
     }
   });
-  return owner.object != 0;
+  return object != 0;
 }
 
 }  // namespace
@@ -67,11 +65,16 @@ uint32_t Runtime::FindOwners(Thread& t, const AccessRecord& earlier, wire::Owner
   uint32_t count = 0;
   more = found.more;
   for (uint32_t i = 0; i < found.count; ++i) {
-    if (Translate(syncs_, found.elements[i], owners[count])) {
-      ++count;
-    } else if (!IsOfThread(found.elements[i])) {
+    wire::Owner& owner = owners[count];
+    owner = {};
+    if (!Translate(syncs_, found.elements[i], owner.kind, owner.object)) {
       ++more;
+      continue;
     }
+    ++count;
+    const bool has_giver =
+        found.givers[i] != kNoElement && Translate(syncs_, found.givers[i], owner.giver_kind, owner.giver);
+    owner.has_giver = has_giver ? 1 : 0;
   }
   return count;
 }
