@@ -24,7 +24,9 @@ int List() {
 
 Run AddList(CLI::App& app) {
   app.add_subcommand("list", "List the detectors")
-      ->footer("Choose one with -d NAME. docs/algorithms/NAME.md says what it promises and what it costs.");
+      ->footer(
+          "Choose one with -d NAME. docs/algorithms/NAME.md says what it promises and what it costs.\n"
+          "redflag run also has goldilocks-lists, where locksets decide and not times: slow, and the same races.");
   return List;
 }
 
