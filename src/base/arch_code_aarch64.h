@@ -70,16 +70,15 @@ class CodeReader {
     target2_ = kStack;
     if (Bits(29, 27) == 0b011 && Bits(25, 24) == 0) {  // of a literal
       is_load_ = true;
-      is_wide_ = Bits(31, 30) == 1;
-      is_signed_ = false;
+      value_bytes_ = Bits(31, 30) == 1 ? 8 : 4;
+      signed_bits_ = Bits(31, 30) == 2 ? 64 : 0;
       ea_known_ = true;
       ea_ = at_ + static_cast<uint64_t>(Signed(23, 5) * 4);
       return true;
     }
     if (Bits(29, 27) == 0b101) {  // pairs
       is_load_ = Bits(22, 22) != 0;
-      is_wide_ = false;  // whose values are not followed
-      is_signed_ = true;
+      value_bytes_ = 0;  // they are not followed
       const int scale = is_vector_ ? 2 + static_cast<int>(Bits(31, 30)) : Bits(31, 31) != 0 ? 3 : 2;
       const uint32_t mode = Bits(24, 23);
       writes_back_ = mode == 0b01 || mode == 0b11;
@@ -92,8 +91,8 @@ class CodeReader {
     const uint32_t size = Bits(31, 30);
     const uint32_t scale = is_vector_ && opc >= 2 ? 4 : size;
     is_load_ = is_vector_ ? (opc & 1) != 0 : opc != 0;
-    is_wide_ = size == 3;
-    is_signed_ = !is_vector_ && (opc >= 2 || size < 2);  // or narrow: whose values are not followed
+    value_bytes_ = 1u << size;
+    signed_bits_ = opc < 2 ? 0 : opc == 2 ? 64 : 32;
     if (Bits(25, 24) == 0b01) {
       ea_ += uint64_t{Bits(21, 10)} << scale;
       return true;
@@ -125,10 +124,11 @@ class CodeReader {
     if (target2_ != kStack) known_ &= ~(1u << target2_);
     if (Rd() == kStack) return true;
     known_ &= ~(1u << Rd());
-    if (!ea_known_ || is_signed_) return true;
+    if (!ea_known_ || value_bytes_ == 0) return true;
     uint64_t value = 0;  // what the program is about to read itself
-    __builtin_memcpy(&value, reinterpret_cast<const void*>(ea_), is_wide_ ? 8 : 4);
-    Set(Rd(), value);
+    __builtin_memcpy(&value, reinterpret_cast<const void*>(ea_), value_bytes_);
+    if (signed_bits_ != 0) value = Extended(value, 8 * value_bytes_);
+    Set(Rd(), signed_bits_ == 32 ? static_cast<uint32_t>(value) : value);
     return true;
   }
 
@@ -156,6 +156,24 @@ class CodeReader {
     return true;
   }
 
+  static uint64_t Extended(uint64_t value, uint32_t bits) {
+    return static_cast<uint64_t>(static_cast<int64_t>(value << (64 - bits)) >> (64 - bits));
+  }
+
+  // Shifts by a constant, and the extension of what is narrow: a field of one register to a place in the other.
+  bool MoveField(uint64_t& value) const {
+    const uint32_t width = Bits(31, 31) != 0 ? 64 : 32;
+    const uint32_t rotation = Bits(21, 16), last = Bits(15, 10);
+    const bool is_signed = Bits(30, 29) == 0b00;
+    if (rotation >= width || last >= width || (!is_signed && Bits(30, 29) != 0b10)) return false;
+    const bool goes_down = last >= rotation;
+    const uint32_t bits = goes_down ? last - rotation + 1 : last + 1;
+    value = goes_down ? values_[Rn()] >> rotation : values_[Rn()];
+    value = is_signed ? Extended(value, bits) : value << (64 - bits) >> (64 - bits);
+    if (!goes_down) value <<= width - rotation;
+    return Knows(Rn());
+  }
+
   bool Compute(uint64_t& value) const {
     if (Bits(28, 23) == 0b100010) {  // add, subtract
       const uint64_t immediate = uint64_t{Bits(21, 10)} << (Bits(22, 22) != 0 ? 12 : 0);
@@ -167,6 +185,7 @@ class CodeReader {
       value = Bits(31, 31) != 0 ? (at_ & ~uint64_t{0xfff}) + (offset << 12) : at_ + offset;
       return true;
     }
+    if (Bits(28, 23) == 0b100110) return MoveField(value);
     if (Bits(28, 23) == 0b100101 && Bits(30, 29) == 0b10) {  // movz
       value = uint64_t{Bits(20, 5)} << (16 * Bits(22, 21));
       return true;
@@ -195,8 +214,9 @@ class CodeReader {
   uint64_t values_[32] = {};
   uint32_t known_ = 0;
   // The load or store that was read last.
-  bool ea_known_ = false, writes_back_ = false, is_load_ = false, is_vector_ = false, is_wide_ = false,
-       is_signed_ = false;
+  bool ea_known_ = false, writes_back_ = false, is_load_ = false, is_vector_ = false;
+  uint32_t value_bytes_ = 0;  // of what it loads; 0: that is not followed
+  uint32_t signed_bits_ = 0;  // to how many it is extended; 0: by zeros
   uint32_t target2_ = 0;
   uint64_t ea_ = 0;
 };

@@ -58,13 +58,17 @@ def main():
         program = pathlib.Path(folder) / "storm"
         subprocess.run([redflag, "c++", "-O1", "-g", "-std=c++17", "-pthread", "-o", program, ROOT / "tests/hostile/programs/storm.cc"], check=True)
         # As `redflag run` does it, but for the process that this is: the program has a helper of its own.
-        environment = os.environ | {"LD_LIBRARY_PATH": str(redflag.parents[1] / "lib" / "redflag" / detector)}
+        runtime = redflag.parents[1] / "lib" / "redflag" / detector / "libredflag_rt.so"
+        environment = os.environ | {"LD_PRELOAD": str(runtime)}
         process = subprocess.Popen([program, "everything", str(seconds)], env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         memory = {"program": [], "helper": []}
         end = time.monotonic() + seconds
         helper = None
         while process.poll() is None and time.monotonic() < end:
             time.sleep(seconds / SAMPLES)
+            if not memory["program"] and str(runtime) not in pathlib.Path(f"/proc/{process.pid}/maps").read_text():
+                process.kill()
+                sys.exit(f"soak_test.py: the program does not run with {runtime}")
             helper = helper or helper_of(process.pid)
             memory["program"].append(resident(process.pid))
             memory["helper"].append(resident(helper) if helper else 0)

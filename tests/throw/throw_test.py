@@ -200,10 +200,10 @@ class Examples(Programs):
         program = self.build("ftp_server")
         for detector in PRECISE:
             with self.subTest(detector=detector):
-                result = subprocess.run([REDFLAG, "run", "-d", detector, "--exit-code", "0", program, "1000", "100"], capture_output=True,
+                result = subprocess.run([REDFLAG, "run", "-d", detector, "--exit-code", "0", program, "10000", "100"], capture_output=True,
                                         text=True, timeout=300)
                 self.assertEqual(result.returncode, 0, result.stdout + result.stderr[-2000:])
-                self.assertIn("server: 990 served, 10 raced; clients: 990 good, 10 told so, 0 lost", result.stdout)
+                self.assertIn("server: 9900 served, 100 raced; clients: 9900 good, 100 told so, 0 lost", result.stdout)
                 self.assertIn("left: 0 connections, 0 descriptors", result.stdout)
 
     def test_boxes_are_handed_over(self):
