@@ -45,9 +45,12 @@ void ForEachGranule(Addr addr, uint64_t size, Visitor visit) {
 template <class Mem>
 class CommitClocks {
  public:
-  explicit CommitClocks(Arena<Mem>& arena) : arena_(arena), cells_(arena), times_(arena) {}
+  explicit CommitClocks(Arena<Mem>& arena) : arena_(arena), cells_(arena), touched_(arena), times_(arena) {}
   ~CommitClocks() {
-    cells_.ForEach([this](uint64_t, Cell& cell) { Drop(cell, kAllBytes); });
+    cells_.ForEach([this](uint64_t, Cell* cell) {
+      Drop(*cell, kAllBytes);
+      arena_.Delete(cell);
+    });
   }
 
   void OrderByReads() { by_reads_ = true; }
@@ -71,8 +74,9 @@ class CommitClocks {
   template <class Heard>
   void Acquire(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count, Heard heard) {
     ScopedLock guard(lock_);
+    Touch(thread, footprint, count, AccessKind::kRead);
     const Message* last = nullptr;
-    ForEachByte(footprint, count, AccessKind::kRead, [&](Message*& message) {
+    ForEachTouched([&](Message*& message) {
       if (message == last || message == nullptr) return;
       last = message;
       if (IsKnown(thread, *message)) return;
@@ -84,7 +88,7 @@ class CommitClocks {
     Acquire(thread, footprint, count, [](Name&) {});
   }
 
-  // Later commits on these bytes are ordered after this one. is_at_own_time: the thread has handed on nothing else at its present time, nor will
+  // Later commits on these bytes, those of the call of Acquire before, are ordered after this one. is_at_own_time: the thread has handed on nothing else at its present time, nor will
   // it; so that whoever knows of this time knows all that is handed on now, and has nothing to join. made(Name&): what stands for the commit;
   // joined(earlier, made): and for that earlier one, too.
   template <class Made, class Joined>
@@ -96,7 +100,8 @@ class CommitClocks {
     made(mine->name);
     mine->is_at_own_time = is_at_own_time;
     ++mine->bytes;  // not yet to be dropped
-    ForEachByte(footprint, count, AccessKind::kWrite, [&](Message*& message) {
+    if (by_reads_ || !touched_for_.Is(thread, footprint, count)) Touch(thread, footprint, count, AccessKind::kWrite);
+    ForEachTouched([&](Message*& message) {
       Message* fresh = mine;
       if (by_reads_ && message != nullptr && message != mine && !IsKnown(thread, *message)) {
         fresh = NewMessage(thread);
@@ -136,7 +141,7 @@ class CommitClocks {
       return;
     }
     Vector<Addr, Mem> touched(arena_);
-    cells_.ForEach([&](uint64_t granule, Cell&) {
+    cells_.ForEach([&](uint64_t granule, Cell*) {
       if (granule + kGranule > Raw(addr) && granule < Raw(addr + size)) touched.Push(Addr{granule});
     });
     for (const Addr granule : touched) {
@@ -156,7 +161,19 @@ class CommitClocks {
     Name name;
   };
   struct Cell {
-    Message* messages[kGranule];
+    Message* messages[kGranule] = {};
+  };
+  struct Touched {
+    Cell* cell;
+    ByteMask bytes;
+  };
+  struct Purpose {
+    const ThreadClock<Mem>* thread = nullptr;
+    const Footprint* footprint = nullptr;
+    size_t count = 0;
+    bool Is(const ThreadClock<Mem>& by, const Footprint* of, size_t n) const {
+      return thread == &by && footprint == of && count == n;
+    }
   };
 
   static constexpr uint64_t kTimesTogether = 64;
@@ -172,26 +189,45 @@ class CommitClocks {
     return message;
   }
 
-  // By reads, those of this kind only.
-  template <class Visitor>
-  void ForEachByte(const Footprint* footprint, size_t count, AccessKind kind, Visitor visit) {
+  // The cells of a footprint; by reads, of what is of this kind only. They stay for the second half of a commit.
+  void Touch(const ThreadClock<Mem>& thread, const Footprint* footprint, size_t count, AccessKind kind) {
+    touched_for_ = {.thread = &thread, .footprint = footprint, .count = count};
+    touched_.Clear();
+    Addr last{};
     for (size_t i = 0; i < count; ++i) {
       if (by_reads_ && footprint[i].kind != kind) continue;
       ForEachGranule(footprint[i].addr, footprint[i].size, [&](Addr granule, ByteMask bytes) {
-        Cell& cell = cells_.Insert(Raw(granule));
-        for (uint32_t left = Raw(bytes); left != 0; left &= left - 1) visit(cell.messages[__builtin_ctz(left)]);
+        if (!touched_.empty() && granule == last) {  // fields of one object
+          touched_.back().bytes = touched_.back().bytes | bytes;
+          return;
+        }
+        last = granule;
+        Cell*& cell = cells_.Insert(Raw(granule));
+        if (cell == nullptr) cell = arena_.template New<Cell>();
+        touched_.Push({.cell = cell, .bytes = bytes});
       });
+    }
+  }
+  template <class Visitor>
+  void ForEachTouched(Visitor visit) {
+    for (const Touched& touched : touched_) {
+      for (uint32_t left = Raw(touched.bytes); left != 0; left &= left - 1) {
+        visit(touched.cell->messages[__builtin_ctz(left)]);
+      }
     }
   }
 
   void ForgetCell(Addr granule, ByteMask bytes) {
-    Cell* cell = cells_.Find(Raw(granule));
-    if (cell == nullptr) return;
+    Cell** place = cells_.Find(Raw(granule));
+    if (place == nullptr) return;
+    Cell* cell = *place;
     Drop(*cell, bytes);
     for (const Message* message : cell->messages) {
       if (message != nullptr) return;
     }
+    touched_for_ = {};  // it may be among them
     cells_.Erase(Raw(granule));
+    arena_.Delete(cell);
   }
 
   void Drop(Message* message) {
@@ -211,7 +247,9 @@ class CommitClocks {
   typename Mem::Lock lock_;
   typename Mem::Counter commits_;  // most programs have none
   Arena<Mem>& arena_;
-  HashMap<Cell, Mem> cells_;
+  HashMap<Cell*, Mem> cells_;
+  Vector<Touched, Mem> touched_;  // by the commit that is under way
+  Purpose touched_for_;
   uint64_t numbers_ = 0;
   bool by_reads_ = false;
   HashMap<uint64_t, Mem> times_;  // by reads, a bit for each time of a commit

@@ -56,6 +56,45 @@ TEST_F(CommitClocksTest, WhereTimeStandsStillEachCommitIsJoined) {
   EXPECT_TRUE(second_.Knows(of_third));
 }
 
+TEST_F(CommitClocksTest, MemoryMayBeForgottenWhileACommitIsUnderWay) {
+  const Epoch before = first_.epoch();
+  commits_.Release(third_, &here_, 1, true);
+  commits_.Acquire(first_, &here_, 1);
+  commits_.Forget(here_.addr, here_.size);
+  commits_.Release(first_, &here_, 1, true);
+  commits_.Acquire(second_, &here_, 1);
+  EXPECT_TRUE(second_.Knows(before));
+}
+
+TEST_F(CommitClocksTest, TwoMayBeUnderWay) {
+  const Epoch of_first = first_.epoch(), of_second = second_.epoch();
+  commits_.Acquire(first_, &here_, 1);
+  commits_.Acquire(second_, &beside_, 1);
+  commits_.Release(first_, &here_, 1, true);
+  commits_.Release(second_, &beside_, 1, true);
+  commits_.Acquire(third_, &here_, 1);
+  EXPECT_TRUE(third_.Knows(of_first));
+  EXPECT_FALSE(third_.Knows(of_second));
+  commits_.Acquire(third_, &beside_, 1);
+  EXPECT_TRUE(third_.Knows(of_second));
+}
+
+TEST_F(CommitClocksTest, FieldsOfOneGranuleAreTouchedAsOne) {
+  const Epoch before = first_.epoch();
+  const Footprint fields[] = {beside_, here_, Bytes(0x2000, 8), here_};
+  commits_.Acquire(first_, fields, 4);
+  commits_.Release(first_, fields, 4, true);
+  for (const Footprint& field : fields) {
+    ThreadClock<PlainMem> thread(arena_, Tid{7});
+    thread.Start(MakeEpoch(Slot{7}, Time{1}), nullptr);
+    commits_.Acquire(thread, &field, 1);
+    EXPECT_TRUE(thread.Knows(before));
+  }
+  commits_.Forget(Addr{0x1000}, 0x2000);
+  commits_.Acquire(second_, fields, 4);
+  EXPECT_FALSE(second_.Knows(before));
+}
+
 class CommitsByReads : public CommitClocksTest {
  protected:
   CommitsByReads() { commits_.OrderByReads(); }
