@@ -88,9 +88,9 @@ class CommitClocks {
     Acquire(thread, footprint, count, [](Name&) {});
   }
 
-  // Later commits on these bytes, those of the call of Acquire before, are ordered after this one. is_at_own_time: the thread has handed on nothing else at its present time, nor will
-  // it; so that whoever knows of this time knows all that is handed on now, and has nothing to join. made(Name&): what stands for the commit;
-  // joined(earlier, made): and for that earlier one, too.
+  // Later commits on these bytes are ordered after this one; the footprint is that of the call of Acquire before. is_at_own_time: the thread has handed
+  // on nothing else at its present time, nor will it; so that whoever knows of this time knows all that is handed on now, and has nothing to join.
+  // made(Name&): what stands for the commit; joined(earlier, made): and for that earlier one, too.
   template <class Made, class Joined>
   void Release(ThreadClock<Mem>& thread, const Footprint* footprint, size_t count, bool is_at_own_time, Made made,
                Joined joined) {

@@ -15,6 +15,7 @@
 // missing that would count, the answer is "forgotten".
 //
 // Thread-safe under AtomicMem: a ThreadOwnership belongs to its thread, a Turn to whoever may change its object; the queue, and evaluation, have a lock.
+// Evaluation holds it for milliseconds if the log is full: once for a race that is reported, while others append, and wait only if their block is full.
 #pragma once
 
 #include <cstddef>

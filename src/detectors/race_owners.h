@@ -1,4 +1,5 @@
-// RaceOwners: who owned what a race was with, as far as a report tells: LS of an access (Goldilocks), without the thread that is in the race with it.
+// RaceOwners: who owned what a race was with, as far as a report tells: LS of an access (Goldilocks), of which the thread that races with it
+// is no part. Of one thread, which reports the race.
 #pragma once
 
 #include <cstdint>
