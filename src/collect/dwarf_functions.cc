@@ -12,9 +12,9 @@ namespace {
 
 constexpr int kMaxNesting = 200;
 
-Frame FrameOf(Dwarf_Die& die) {
+Frame FrameOf(DwarfScopes& scopes, Dwarf_Die& die) {
   Frame frame;
-  frame.function = FunctionName(die);
+  frame.function = scopes.FunctionName(die);
   frame.file = CleanPath(dwarf_decl_file(&die));
   return frame;
 }
@@ -91,7 +91,7 @@ FunctionCode DwarfFunctions::CodeOf(Dwarf_Die& die, int depth) {
   if (depth != 0) {
     code.frame = &InlinedFrame(die);
   } else if (!code.ranges.empty()) {
-    own_ = FrameOf(die);
+    own_ = FrameOf(scopes_, die);
     if (LinkageName(die) == nullptr) name_(code.ranges.front().first, own_.function);
     code.frame = &own_;
   }
@@ -100,7 +100,7 @@ FunctionCode DwarfFunctions::CodeOf(Dwarf_Die& die, int depth) {
 
 const Frame& DwarfFunctions::InlinedFrame(Dwarf_Die& die) {
   const auto [found, is_new] = inlined_.try_emplace(DeclarationOf(die).addr);
-  if (is_new) found->second = FrameOf(die);
+  if (is_new) found->second = FrameOf(scopes_, die);
   return found->second;
 }
 

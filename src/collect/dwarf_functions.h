@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "collect/dwarf_scopes.h"
 #include "report/race_report.h"
 
 namespace redflag {
@@ -46,6 +47,7 @@ class DwarfFunctions {
   Dwarf* dwarf_;
   uint64_t bias_;
   Name name_;
+  DwarfScopes scopes_;
   Frame own_;                                       // of the function that stands by itself
   std::unordered_map<const void*, Frame> inlined_;  // by what they are instances of
 };

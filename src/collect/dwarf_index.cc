@@ -25,64 +25,8 @@ uint32_t Number(Dwarf_Die& die, unsigned name) {
 
 }  // namespace
 
-const char* LinkageName(Dwarf_Die& die) {
-  Dwarf_Attribute attribute;
-  for (const unsigned name : {DW_AT_linkage_name, DW_AT_MIPS_linkage_name}) {
-    if (dwarf_attr_integrate(&die, name, &attribute) != nullptr) return dwarf_formstring(&attribute);
-  }
-  return nullptr;
-}
-
-Dwarf_Die DeclarationOf(Dwarf_Die die) {
-  Dwarf_Attribute attribute;
-  Dwarf_Die origin;
-  for (int steps = 0; steps < 4; ++steps) {
-    if (dwarf_attr(&die, DW_AT_abstract_origin, &attribute) == nullptr &&
-        dwarf_attr(&die, DW_AT_specification, &attribute) == nullptr) {
-      break;
-    }
-    if (dwarf_formref_die(&attribute, &origin) == nullptr) break;
-    die = origin;
-  }
-  return die;
-}
-
-// GCC gives functions of one file no linker's name.
-std::string ScopedName(Dwarf_Die& die) {
-  Dwarf_Die declaration = DeclarationOf(die);
-  Dwarf_Die* found = nullptr;
-  const int count = dwarf_getscopes_die(&declaration, &found);
-  const std::unique_ptr<Dwarf_Die, decltype(&std::free)> scopes(found, &std::free);
-  const char* own = dwarf_diename(&declaration);
-  std::string name = own == nullptr ? "" : own;
-  for (int i = 1; i < count; ++i) {
-    const int tag = dwarf_tag(&found[i]);
-    const char* scope = dwarf_diename(&found[i]);
-    if (tag == DW_TAG_compile_unit || tag == DW_TAG_lexical_block) continue;
-    if (scope == nullptr) scope = tag == DW_TAG_namespace ? "(anonymous namespace)" : "(anonymous)";
-    name.insert(0, "::").insert(0, scope);
-  }
-  return name;
-}
-
-std::optional<Dwarf_Die> ClassOf(Dwarf_Die function) {
-  Dwarf_Die declaration = DeclarationOf(function);
-  Dwarf_Die* found = nullptr;
-  const int count = dwarf_getscopes_die(&declaration, &found);
-  const std::unique_ptr<Dwarf_Die, decltype(&std::free)> scopes(found, &std::free);
-  if (count < 2) return std::nullopt;
-  const int tag = dwarf_tag(&found[1]);
-  if (tag != DW_TAG_class_type && tag != DW_TAG_structure_type) return std::nullopt;
-  return found[1];
-}
-
 std::string CleanPath(const char* path) {
   return path == nullptr ? std::string() : std::filesystem::path(path).lexically_normal().string();
-}
-
-std::string FunctionName(Dwarf_Die& die) {
-  const char* linkage = LinkageName(die);
-  return linkage != nullptr ? Demangle(linkage) : ScopedName(die);
 }
 
 namespace {
@@ -199,12 +143,12 @@ DwarfIndex::Found DwarfIndex::Find(uint64_t address) {
   std::vector<Dwarf_Die> inlined;  // outermost first
   FindInlined(function->die, wanted, 0, inlined);
   for (; !inlined.empty(); inlined.pop_back()) {
-    frames.back().function = FunctionName(inlined.back());
+    frames.back().function = scopes_.FunctionName(inlined.back());
     frames.back().inlined = true;
     FillCallSite(*unit, inlined.back(), frames.emplace_back());
   }
   Dwarf_Die die = function->die;
-  frames.back().function = FunctionName(die);
+  frames.back().function = scopes_.FunctionName(die);
   found.is_full_name = LinkageName(die) != nullptr;
   return found;
 }

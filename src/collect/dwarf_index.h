@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "collect/dwarf_scopes.h"
 #include "report/race_report.h"
 
 namespace redflag {
@@ -41,6 +42,8 @@ class DwarfIndex {
   };
   std::optional<Outermost> FunctionOf(uint64_t address);
 
+  DwarfScopes& scopes() { return scopes_; }
+
  private:
   struct Function {
     uint64_t begin, end;
@@ -68,20 +71,8 @@ class DwarfIndex {
   uint64_t bias_;
   std::vector<Unit> units_;
   std::vector<Range> ranges_;  // by `begin`
+  DwarfScopes scopes_;
 };
-
-// The name with its namespaces and classes, without parameters.
-std::string ScopedName(Dwarf_Die& die);
-
-// That of a function, in the words of its linker's name if it has one.
-std::string FunctionName(Dwarf_Die& die);
-const char* LinkageName(Dwarf_Die& die);  // null: it has none
-
-// What an instance in code is an instance of: where its name and its scopes are.
-Dwarf_Die DeclarationOf(Dwarf_Die die);
-
-// The class that a function is a member of. None: it is no member function.
-std::optional<Dwarf_Die> ClassOf(Dwarf_Die function);
 
 // The name of a file in its shortest form; null: empty.
 std::string CleanPath(const char* path);

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <utility>
 
-#include "collect/dwarf_index.h"
-
 namespace redflag {
 namespace {
 
@@ -22,11 +20,11 @@ std::optional<Dwarf_Die> TypeIn(Dwarf_Die& die) {
 }
 
 // Without const and other names for it. `name`: the last of these names.
-std::optional<Dwarf_Die> Bare(std::optional<Dwarf_Die> type, std::string& name) {
+std::optional<Dwarf_Die> Bare(DwarfScopes& scopes, std::optional<Dwarf_Die> type, std::string& name) {
   for (int depth = 0; type && depth < kMaxDepth; ++depth) {
     switch (dwarf_tag(&*type)) {
       case DW_TAG_typedef:
-        name = ScopedName(*type);
+        name = scopes.ScopedName(*type);
         break;
       case DW_TAG_const_type:
       case DW_TAG_volatile_type:
@@ -53,9 +51,9 @@ std::optional<Dwarf_Die> TypeInSmartPointer(Dwarf_Die& type) {
   return std::nullopt;
 }
 
-void Note(Dwarf_Die& variable, std::vector<Pointee>& pointees) {
+void Note(DwarfScopes& scopes, Dwarf_Die& variable, std::vector<Pointee>& pointees) {
   std::string name;
-  std::optional<Dwarf_Die> type = Bare(TypeIn(variable), name);
+  std::optional<Dwarf_Die> type = Bare(scopes, TypeIn(variable), name);
   for (int depth = 0; type && depth < 3; ++depth) {  // a reference to a smart pointer, a pointer to a pointer
     std::optional<Dwarf_Die> to;
     switch (dwarf_tag(&*type)) {
@@ -67,7 +65,7 @@ void Note(Dwarf_Die& variable, std::vector<Pointee>& pointees) {
       case DW_TAG_structure_type:
       case DW_TAG_class_type:
         if (depth != 0) {
-          if (dwarf_diename(&*type) != nullptr) name = ScopedName(*type);
+          if (dwarf_diename(&*type) != nullptr) name = scopes.ScopedName(*type);
           if (!name.empty() && dwarf_bytesize(&*type) > 0) pointees.push_back({*type, name});
         }
         to = TypeInSmartPointer(*type);
@@ -76,24 +74,24 @@ void Note(Dwarf_Die& variable, std::vector<Pointee>& pointees) {
         return;
     }
     name.clear();
-    type = Bare(to, name);
+    type = Bare(scopes, to, name);
   }
 }
 
-void Walk(Dwarf_Die scope, int depth, std::vector<Pointee>& pointees) {
+void Walk(DwarfScopes& scopes, Dwarf_Die scope, int depth, std::vector<Pointee>& pointees) {
   Dwarf_Die child;
   if (depth > kMaxDepth || dwarf_child(&scope, &child) != 0) return;
   do {
     switch (dwarf_tag(&child)) {
       case DW_TAG_formal_parameter:
       case DW_TAG_variable:
-        Note(child, pointees);
+        Note(scopes, child, pointees);
         break;
       case DW_TAG_lexical_block:
       case DW_TAG_try_block:
       case DW_TAG_catch_block:
       case DW_TAG_namespace:
-        Walk(child, depth + 1, pointees);
+        Walk(scopes, child, depth + 1, pointees);
         break;
       default:
         break;
@@ -103,9 +101,9 @@ void Walk(Dwarf_Die scope, int depth, std::vector<Pointee>& pointees) {
 
 }  // namespace
 
-std::vector<Pointee> PointeesIn(Dwarf_Die function_or_unit) {
+std::vector<Pointee> PointeesIn(DwarfScopes& scopes, Dwarf_Die function_or_unit) {
   std::vector<Pointee> pointees;
-  Walk(function_or_unit, 0, pointees);
+  Walk(scopes, function_or_unit, 0, pointees);
   return pointees;
 }
 

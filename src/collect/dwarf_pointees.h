@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "collect/dwarf_scopes.h"
+
 namespace redflag {
 
 // A structure or a class that something points to.
@@ -17,6 +19,6 @@ struct Pointee {
 
 // Of the parameters and variables of a function, or of an instance of one that was inlined, or of the variables that all functions of a unit
 // see. Pointers, references, std::unique_ptr and std::shared_ptr.
-std::vector<Pointee> PointeesIn(Dwarf_Die function_or_unit);
+std::vector<Pointee> PointeesIn(DwarfScopes& scopes, Dwarf_Die function_or_unit);
 
 }  // namespace redflag

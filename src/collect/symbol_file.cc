@@ -204,17 +204,17 @@ std::vector<SymbolFile::Object> SymbolFile::ObjectsAt(uint64_t code, uint64_t si
   };
   std::vector<Dwarf_Die> functions = dwarf_ ? dwarf_->FunctionsAt(code) : std::vector<Dwarf_Die>();
   for (const Dwarf_Die& function : functions) {
-    if (std::optional<Dwarf_Die> type = ClassOf(function)) {
-      add(*type, ScopedName(*type), true);
-      add(*type, ScopedName(*type), false);  // `this` is a pointer like others
+    if (std::optional<Dwarf_Die> type = dwarf_->scopes().ClassOf(function)) {
+      add(*type, dwarf_->scopes().ScopedName(*type), true);
+      add(*type, dwarf_->scopes().ScopedName(*type), false);  // `this` is a pointer like others
     }
   }
   if (functions.empty()) return objects;
-  for (Pointee& pointee : PointeesIn(functions.front())) add(pointee.type, pointee.name, false);
+  for (Pointee& pointee : PointeesIn(dwarf_->scopes(), functions.front())) add(pointee.type, pointee.name, false);
   Dwarf_Die unit;
   if (dwarf_diecu(&functions.front(), &unit, nullptr, nullptr) == nullptr) return objects;
   const auto [known, is_new] = pointees_.try_emplace(dwarf_dieoffset(&unit));
-  if (is_new) known->second = PointeesIn(unit);
+  if (is_new) known->second = PointeesIn(dwarf_->scopes(), unit);
   for (Pointee& pointee : known->second) add(pointee.type, pointee.name, false);
   return objects;
 }
