@@ -66,8 +66,8 @@ template <class Visit>
 void DwarfScopes::ForEachScope(Dwarf_Die declaration, Visit visit) {
   const Unit& unit = UnitOf(declaration);
   const char* place = PlaceOf(declaration);
-  const auto after = std::partition_point(unit.begin(), unit.end(),
-                                          [&](const Scope& scope) { return PlaceOf(scope.die) < place; });
+  const auto after =
+      std::partition_point(unit.begin(), unit.end(), [&](const Scope& scope) { return PlaceOf(scope.die) < place; });
   auto index = after == unit.begin() ? kNone : static_cast<uint32_t>(after - unit.begin() - 1);
   while (index != kNone) {
     const Scope& scope = unit[index];
