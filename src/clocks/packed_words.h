@@ -107,8 +107,8 @@ template <AccessKind kKind, class Clock>
   return true;
 }
 
-// `mine` takes the place of what it covers, or is made one with what the same thread did to other bytes at the same time, if that
-// leaves no more than two. "no", also if there is a race: nothing has changed.
+// `mine` takes the place of what it covers. If that leaves more than two, those that the same thread made at the same time to different bytes are made one. "no",
+// also if there is a race: nothing has changed.
 template <class Clock, class Mix>
 inline bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix, PackedWords& words) {
   bool races = false;
@@ -126,22 +126,27 @@ inline bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix, Packe
     words = {.write = is_write ? mine.word() : 0, .read = mine.word()};
     return true;
   }
-  if (left.SameMoment(mine)) {
-    if (const PackedAccess both = left.And(mine, mix); both.word() != 0) {
-      words = {.write = both_left || is_write ? both.word() : 0, .read = both_left ? read.word() : both.word()};
-      return true;
-    }
-  }
-  if (both_left) {
-    if (!read.SameMoment(mine)) return false;
-    const PackedAccess both = read.And(mine, mix);
-    if (both.word() == 0) return false;
-    words = {.write = write.word(), .read = both.word()};
+  const auto each_where_its_filter_looks = [&](PackedAccess other) {
+    words = {.write = is_write ? mine.word() : other.word(), .read = is_write ? other.word() : mine.word()};
+    return true;
+  };
+  if (!both_left) {
+    if (!left.SameAccess(mine)) return each_where_its_filter_looks(left);
+    const uint64_t both = left.word() | mine.word();
+    words = {.write = is_write ? both : 0, .read = both};
     return true;
   }
-  // Each where its filter looks.
-  words = {.write = is_write ? mine.word() : left.word(), .read = is_write ? left.word() : mine.word()};
-  return true;
+  // With one from the same place, if there is one: a context that stands for several is dear.
+  const bool with_write = write.SameAccess(mine) || (write.SameMoment(mine) && !read.SameAccess(mine));
+  if (with_write || read.SameMoment(mine)) {
+    const PackedAccess both = (with_write ? write : read).And(mine, mix);
+    if (both.word() == 0) return false;
+    words = {.write = (with_write ? both : write).word(), .read = (with_write ? read : both).word()};
+    return true;
+  }
+  if (!write.SameMoment(read)) return false;
+  const PackedAccess both = write.And(read, mix);
+  return both.word() != 0 && each_where_its_filter_looks(both);
 }
 
 }  // namespace redflag

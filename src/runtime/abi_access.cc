@@ -99,16 +99,19 @@ template <bool kIsWrite>
 }
 
 // For RecordsAtOnce, of one granule that several threads read.
-[[gnu::always_inline]] inline bool ReadsAtOnce(Thread* t, const void* p, PackedAccess mine) {
+template <class Cell>
+[[gnu::always_inline]] inline bool ReadsAtOnce(Thread* t, const Cell& cell, const void* p, PackedAccess mine) {
+  using Apart = typename Cell::Apart;
   const auto addr = reinterpret_cast<uint64_t>(p) & ~(kGranule - 1);
-  uint64_t* word = Runtime::Get().regions().PlaneWord(addr, mine.slot());
+  const Regions& regions = Runtime::Get().regions();
+  uint64_t* word = regions.PlaneWord(addr, mine.slot());
   if (word == nullptr) return false;
-  if (PackedAccess(*word).bytes() != mine.bytes()) {
-    t->mode.inside = Thread::kInside;  // may take locks
-    return PackedAccess(*word).Covers(mine) || Runtime::Get().ReadsInPlane(*t, addr, word, mine);
-  }
-  __atomic_store_n(word, mine.word(), __ATOMIC_RELAXED);  // nobody has written since
-  return true;
+  if (PackedAccess(*word).Covers(mine)) return true;
+  const Apart outcome = cell.ReadsApartQuickly(Detector::ClockOf(t->state), word, regions.OlderThan(word), mine);
+  if (outcome == Apart::kDoneWithOlder) regions.NoteOlder(word);
+  if (outcome != Apart::kNotYet) return true;
+  t->mode.inside = Thread::kInside;  // may take locks
+  return Runtime::Get().ReadsInPlane(*t, addr, word, mine);
 }
 
 // For RecordsAtOnce, of one granule that has more to it than most.
@@ -161,7 +164,9 @@ template <AccessKind kKind, bool kIsLong>
     const auto record = [&](const void* granule, uint64_t bytes) __attribute__((always_inline)) {
       const PackedAccess mine(label | bytes << PackedAccess::kBytesShift);
       Detector::Cell& cell = CellOf(granule);
-      if (kHasPlanes && kKind == AccessKind::kRead && window.is_reading()) return ReadsAtOnce(t, granule, mine);
+      if constexpr (kHasPlanes && kKind == AccessKind::kRead) {
+        if (window.is_reading()) return ReadsAtOnce(t, cell, granule, mine);
+      }
       if (!window.is_owner() && !window.is_shared()) return false;
       if (kIgnoresLines) {
         const MemoryLine line(Runtime::Get().shadow().LineAt(reinterpret_cast<uint64_t>(granule)), t->state.tid);
