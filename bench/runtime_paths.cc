@@ -24,6 +24,7 @@ extern "C" {
 void __tsan_read4(void*);
 void __tsan_read8(void*);
 void __tsan_read16(void*);
+void __tsan_write4(void*);
 void __tsan_write8(void*);
 void __tsan_func_entry(void*);
 void __tsan_func_exit();
@@ -61,6 +62,17 @@ const Path kPaths[] = {
     {"write 8, again", [] { __tsan_write8(own); }, [] { __tsan_write8(own); }},
     {"read 8 at a new time", NewTime, [] { __tsan_read8(own + 8); }},
     {"write 8 at a new time", NewTime, [] { __tsan_write8(own + 16); }},
+    // The other half of the granule was accessed at another time.
+    {"write 4 at a new time, recorded", NewTime,
+     [] {
+       __tsan_write4(own + 24);
+       __tsan_write4(own + 24);
+     }},
+    {"read 4 at a new time, recorded", NewTime,
+     [] {
+       __tsan_read4(own + 32);
+       __tsan_read4(own + 32);
+     }},
     {"read 8 of shared data, again", [] { __tsan_read8(read_by_many); }, [] { __tsan_read8(read_by_many); }},
     {"read 8 of shared data at a new time", NewTime, [] { __tsan_read8(read_by_many); }},
     {"read 8 of what was shared before, again",

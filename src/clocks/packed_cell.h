@@ -98,6 +98,35 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return true;
   }
 
+  // Puts `mine` in the place of an access like it that was in `words`, by whoever is alone. "no": the cell is not as it was, and nothing has changed.
+  [[gnu::always_inline]] bool Renews(Words words, Renewed which, PackedAccess mine) {
+    if (__atomic_load_n(&write_, __ATOMIC_RELAXED) != words.write) return false;
+    if (__atomic_load_n(&read_, __ATOMIC_RELAXED) != words.read) return false;
+    if (which != Renewed::kRead) __atomic_store_n(&write_, mine.word(), __ATOMIC_RELAXED);
+    if (which != Renewed::kWrite) __atomic_store_n(&read_, mine.word(), __ATOMIC_RELAXED);
+    return true;
+  }
+
+  // The same in a record that has nothing but what this thread did.
+  [[gnu::always_inline]] bool RenewsInRecord(PackedAccess mine) {
+    PackedRecord* record = PackedRecord::Of(__atomic_load_n(&read_, __ATOMIC_RELAXED));
+    uint64_t* place = record != nullptr ? record->PlaceToRenew(mine) : nullptr;
+    if (place == nullptr) return false;
+    __atomic_store_n(place, mine.word(), __ATOMIC_RELAXED);
+    return true;
+  }
+
+  // The same of a part of the granule, beside what there is of the rest.
+  template <class Clock>
+  [[gnu::noinline]] bool RecordsBeside(const Clock& clock, PackedAccess mine, bool is_alone) {
+    const Words words = Load();
+    Words fresh = words;
+    if (!words.is_in_place() || !ReplaceInPlace(clock, mine, NoMix(), fresh)) return false;
+    if (!is_alone) return CompareExchange(words, fresh);
+    Store(fresh);
+    return true;
+  }
+
   // Records `mine`, a read, in a word apart, which is the thread's own; nobody may write here meanwhile. Of an older read that has more bytes the rest goes to `older`, and
   // what was there to the cell. "no": nothing has changed.
   template <class Clock, class Mix>

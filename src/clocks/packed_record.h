@@ -108,6 +108,16 @@ struct PackedRecord {
     return true;
   }
 
+  // Where an access like `mine`, at an earlier time, stands; null: nowhere, or there is more to do. Others that `mine` covers may stay: they are older, and what races with
+  // them races with it.
+  [[gnu::always_inline]] uint64_t* PlaceToRenew(PackedAccess mine) {
+    if (!IsOwn(mine.slot()) || Any(racy) || capacity > kHomes) return nullptr;
+    for (uint32_t i = 0; i < capacity; ++i) {
+      if (PackedAccess(words[i]).IsRenewedBy(mine)) return &words[i];
+    }
+    return nullptr;
+  }
+
   // The same in a small one, if the latest access was this one to other bytes: so a buffer is filled or read byte by byte. "no": nothing has
   // changed; or the record is not needed any more.
   [[gnu::always_inline]] bool GoesOn(PackedAccess mine) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "clocks/packed_access.h"
 #include "events/access.h"
@@ -71,6 +72,23 @@ struct PackedWords {
   bool is_in_place() const { return write >> PackedAccess::kSlotShift != kLocked >> PackedAccess::kSlotShift; }
 };
 
+// Which of the words is that of an access like `mine`, a plain one, of the same thread at an earlier time, whose place `mine` may take with nothing else to look at?
+//
+// A plain write that overlaps an older read of this thread's was before it: had it come later, it would have taken the read away, or raced with it. What a write overlaps
+// it may have to take away.
+enum class Renewed : uint8_t { kNone, kWrite, kRead, kBoth };
+template <AccessKind kKind>
+[[gnu::always_inline]] inline Renewed RenewedBy(PackedAccess mine, PackedWords words) {
+  const bool is_first = PackedAccess(words.write).IsRenewedBy(mine);
+  if (!is_first && (!PackedAccess(words.read).IsRenewedBy(mine) || !words.is_in_place())) return Renewed::kNone;
+  if (words.read == words.write) return Renewed::kBoth;
+  const PackedAccess other(is_first ? words.read : words.write);
+  if ((other.word() & mine.word() & PackedAccess::kBytesField) != 0) {
+    if (kKind == AccessKind::kWrite || (IsAtomic(other.kind()) && !other.SameSlot(mine))) return Renewed::kNone;
+  }
+  return is_first ? Renewed::kWrite : Renewed::kRead;
+}
+
 // In the usual case by far: all that matters to `mine`, a plain access, is this thread's or ordered before, and it takes the place of what its
 // filter looks at. "no": nothing has changed.
 template <AccessKind kKind, class Clock>
@@ -108,9 +126,10 @@ template <AccessKind kKind, class Clock>
 }
 
 // `mine` takes the place of what it covers. If that leaves more than two, those that the same thread made at the same time to different bytes are made one. "no",
-// also if there is a race: nothing has changed.
+// also if there is a race: nothing has changed. Without a Mix only those from one place are.
+struct NoMix {};
 template <class Clock, class Mix>
-inline bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix, PackedWords& words) {
+[[gnu::always_inline]] inline bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix, PackedWords& words) {
   bool races = false;
   if (!kIsOrderAll<Clock> &&
       (IsPartlyCovered(PackedAccess(words.write), mine) || IsPartlyCovered(PackedAccess(words.read), mine))) {
@@ -126,27 +145,38 @@ inline bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix, Packe
     words = {.write = is_write ? mine.word() : 0, .read = mine.word()};
     return true;
   }
-  const auto each_where_its_filter_looks = [&](PackedAccess other) {
-    words = {.write = is_write ? mine.word() : other.word(), .read = is_write ? other.word() : mine.word()};
-    return true;
-  };
   if (!both_left) {
-    if (!left.SameAccess(mine)) return each_where_its_filter_looks(left);
-    const uint64_t both = left.word() | mine.word();
-    words = {.write = is_write ? both : 0, .read = both};
+    if (left.SameAccess(mine)) {
+      const uint64_t both = left.word() | mine.word();
+      words = {.write = is_write ? both : 0, .read = both};
+    } else {  // each where its filter looks
+      words = {.write = is_write ? mine.word() : left.word(), .read = is_write ? left.word() : mine.word()};
+    }
     return true;
   }
   // With one from the same place, if there is one: a context that stands for several is dear.
-  const bool with_write = write.SameAccess(mine) || (write.SameMoment(mine) && !read.SameAccess(mine));
-  if (with_write || read.SameMoment(mine)) {
-    const PackedAccess both = (with_write ? write : read).And(mine, mix);
-    if (both.word() == 0) return false;
-    words = {.write = (with_write ? both : write).word(), .read = (with_write ? read : both).word()};
+  if (write.SameAccess(mine) || read.SameAccess(mine)) {
+    const uint64_t more = mine.word() & PackedAccess::kBytesField;
+    words = {.write = write.word() | (write.SameAccess(mine) ? more : 0),
+             .read = read.word() | (write.SameAccess(mine) ? 0 : more)};
     return true;
   }
-  if (!write.SameMoment(read)) return false;
-  const PackedAccess both = write.And(read, mix);
-  return both.word() != 0 && each_where_its_filter_looks(both);
+  if constexpr (std::is_same_v<Mix, NoMix>) {
+    return false;
+  } else {
+    if (write.SameMoment(mine) || read.SameMoment(mine)) {
+      const bool with_write = write.SameMoment(mine);
+      const PackedAccess both = (with_write ? write : read).And(mine, mix);
+      if (both.word() == 0) return false;
+      words = {.write = (with_write ? both : write).word(), .read = (with_write ? read : both).word()};
+      return true;
+    }
+    if (!write.SameMoment(read)) return false;
+    const PackedAccess both = write.And(read, mix);
+    if (both.word() == 0) return false;
+    words = {.write = is_write ? mine.word() : both.word(), .read = is_write ? both.word() : mine.word()};
+    return true;
+  }
 }
 
 }  // namespace redflag

@@ -77,6 +77,13 @@ inline Detector::Cell& CellOf(const void* p) {
   return *reinterpret_cast<Detector::Cell*>(local.cells + (reinterpret_cast<uint64_t>(p) & local.fold) * 2);
 }
 
+// Does the table of what the thread has seen say it?
+template <bool kIsWrite>
+[[gnu::always_inline]] inline bool IsSeen(const void* p, uint64_t needed) {
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  return IsHit(local.seen[SeenIndex(addr, kIsWrite)] ^ SeenWord(addr, local.now, kIsWrite), needed);
+}
+
 // A second chance, when the filter word tells nothing. If the cell has a record, as data that several threads use does, then that has
 // a place for this thread, and what was found there before stands in the table of what the thread has seen. Otherwise the
 // word that the filter did not look at may tell: fields that share a granule may have been written and read.
@@ -87,14 +94,12 @@ template <bool kIsWrite>
     return IsHit(DifferenceToTag<kIsWrite>(kIsWrite ? words.read : words.write), needed);
   }
   const auto addr = reinterpret_cast<uint64_t>(p);
-  uint64_t& seen = local.seen[SeenIndex(addr, kIsWrite)];
-  const uint64_t wanted = SeenWord(addr, local.now, kIsWrite);
-  if (IsHit(seen ^ wanted, needed)) return true;
+  if (IsSeen<kIsWrite>(p, needed)) return true;
   const auto* record = reinterpret_cast<const char*>(words.read << PackedRecord::kHandleShift);
   const auto* home = reinterpret_cast<const uint64_t*>(record + local.homes[PackedRecord::IsSmall(words.read)]);
   const uint64_t found = DifferenceToTag<kIsWrite>(__atomic_load_n(home, __ATOMIC_RELAXED));
   if (!IsHit(found, needed)) return false;
-  seen = wanted ^ (found & kBytesField);
+  local.seen[SeenIndex(addr, kIsWrite)] = SeenWord(addr, local.now, kIsWrite) ^ (found & kBytesField);
   return true;
 }
 
@@ -174,6 +179,7 @@ template <AccessKind kKind, bool kIsLong>
         if (!line.IsShared()) return false;
       }
       return cell.RecordsQuickly<kKind>(Detector::ClockOf(t->state), mine, window.is_owner()) ||
+             (bytes != kBytesField && cell.RecordsBeside(Detector::ClockOf(t->state), mine, window.is_owner())) ||
              (window.is_owner() && cell.GoesOn(Detector::ClockOf(t->state), mine)) ||
              (!IsWrite(kKind) && cell.Refresh(Detector::ClockOf(t->state), mine, window.is_owner())) ||
              RecordsWithCare(t, granule, mine, window.is_owner());
@@ -221,44 +227,78 @@ template <AccessKind kKind>
   if (context != kNoContext &&
       RecordsLabel<kKind, false>(t, outside, granule, taken.bytes, context) == Outcome::kDone) {
     Detector::Count(t->state, kKind);
+  } else if (t->mode.inside != 0) {
+    Runtime::Get().RecordGathered(*t, taken);
   } else if (Thread* entered = Runtime::Enter(); entered != nullptr) {
     Runtime::Get().RecordGathered(*entered, taken);
     Runtime::Leave(entered);
   }
 }
 
-// Puts an access to a part of a granule among those that wait (gathered.h). "no": it cannot wait.
-template <int kSize, AccessKind kKind>
-[[gnu::always_inline]] inline bool Gathers(const void* p, uint64_t needed, uint64_t place) {
+}  // namespace
+
+void RecordAllGathered(Thread* t) {
+  t->gathered.TakeAll([&](Gathered::Entry& entry) {
+    if (IsWrite(entry.kind())) {
+      RecordEntry<AccessKind::kWrite>(t, t->ModeWord(), entry);
+    } else {
+      RecordEntry<AccessKind::kRead>(t, t->ModeWord(), entry);
+    }
+  });
+}
+
+namespace {
+
+template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
+void Record(void* p);
+template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
+void GatherAnew(void* p);
+
+// Puts an access to a part of a granule among those that wait (gathered.h). Without a frame.
+template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
+[[gnu::noinline]] void Gather(void* p) {
   Thread* t = local.thread;
-  if (kIsBoxed || kIgnoresLines || t == nullptr) return false;
+  if (kIsBoxed || kIgnoresLines || t == nullptr) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
   const uint64_t outside = t->ModeWord();
-  if (!Thread::IsOrdinary(outside, kKind) || Policies::act_at_once()) return false;
+  if (!Thread::IsOrdinary(outside, kKind) || Policies::act_at_once()) {
+    REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
+  }
   const auto addr = reinterpret_cast<uint64_t>(p);
-  if (!IsWrite(kKind) && t->gathered.HasWritten(addr, needed)) return true;
-  const ContextId context = t->RememberedContextOf(place);
-  if (Raw(context) <= Raw(kIgnoredContext)) return false;
+  const uint64_t needed = AlignedOf<kSize>(p);
+  if (!IsWrite(kKind) && t->gathered.HasWritten(addr, needed)) return;
+  const ContextId context = t->RememberedContextOf(REDFLAG_CALLER);
+  if (Raw(context) <= Raw(kIgnoredContext)) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
   const uint64_t key = Gathered::KeyOf(addr, IsWrite(kKind));
-  const uint32_t index = Gathered::IndexOf(addr, IsWrite(kKind));
-  Gathered::Entry& entry = t->gathered.entries[index];
-  const bool goes_on = entry.key == key;
-  if (entry.key != 0 && (!goes_on || (entry.bytes & needed) != 0)) {
-    const bool again = goes_on && (entry.bytes & needed) == needed;
-    RecordEntry<kKind>(t, outside, entry);
-    if (again) return true;
+  Gathered::Entry* entry = t->gathered.Find(key);
+  if (entry != nullptr ? (entry->bytes & needed) != 0 : t->gathered.is_full()) {
+    REDFLAG_TAIL_CALL GatherAnew<kSize, kKind, kSlow>(p);
   }
   t->SetModeWord(outside | Thread::kInWindow);
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   const bool may = !Gate::calls();
   if (may) {
-    if (entry.key == 0) entry.Begin(key);
-    entry.Add<kSize>(addr & 7, needed, context);
-    t->gathered.used |= 1u << index;
+    if (entry == nullptr) entry = &t->gathered.Append(key);
+    entry->Add<kSize>(addr & 7, needed, context);
   }
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   t->SetModeWord(outside);
-  if (may && entry.bytes == kBytesField) RecordEntry<kKind>(t, outside, entry);
-  return may;
+  if (!may) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
+}
+
+// For Gather, if something has to be recorded first.
+template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
+[[gnu::noinline]] void GatherAnew(void* p) {
+  Thread* t = local.thread;
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  const uint64_t needed = AlignedOf<kSize>(p);
+  if (Gathered::Entry* entry = t->gathered.Find(Gathered::KeyOf(addr, IsWrite(kKind)))) {
+    const bool again = (entry->bytes & needed) == needed;
+    RecordEntry<kKind>(t, t->ModeWord(), *entry);
+    if (again) return;
+  } else {
+    RecordAllGathered(t);
+  }
+  REDFLAG_TAIL_CALL Gather<kSize, kKind, kSlow>(p);
 }
 
 [[gnu::noinline]] void CheckMemory(void*) {
@@ -272,9 +312,6 @@ template <int kSize, AccessKind kKind>
 template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::noinline]] void Record(void* p) {
   const uint64_t needed = kIsLong ? NeededOf<kSize>(p) : AlignedOf<kSize>(p);
-  if constexpr (!kIsLong && kSize < 8) {
-    if (Gathers<kSize, kKind>(p, needed, REDFLAG_CALLER)) return;
-  }
   const Outcome outcome = RecordsAtOnce<kKind, kIsLong>(p, needed, REDFLAG_CALLER);
   if (outcome == Outcome::kIgnored) return;
   if (outcome == Outcome::kNotDone) REDFLAG_TAIL_CALL kSlow(p);
@@ -288,7 +325,10 @@ template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
   uint64_t needed = NeededOf<kSize>(p);
   for (; needed != 0; needed >>= 8, at += kGranule) {
     const uint64_t here = needed & kBytesField;
-    if (!IsKnown<IsWrite(kKind), false>(at, here) && !IsHitAgain<IsWrite(kKind)>(at, here)) break;
+    if (!IsSeen<IsWrite(kKind)>(at, here) && !IsKnown<IsWrite(kKind), false>(at, here) &&
+        !IsHitAgain<IsWrite(kKind)>(at, here)) {
+      break;
+    }
   }
   if (needed != 0) REDFLAG_TAIL_CALL Record<kSize, true, kKind, kSlow>(p);
 }
@@ -322,6 +362,63 @@ template <int kSize, void (*kSlow)(void*)>
   if (Detector::Count(t->state, kKind) % Thread::kMemoryCheck == 0) REDFLAG_TAIL_CALL CheckMemory(p);
 }
 
+template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
+[[gnu::always_inline]] inline void RecordOrGather(void* p) {
+  if constexpr (kSize < 8) {
+    REDFLAG_TAIL_CALL Gather<kSize, kKind, kSlow>(p);
+  } else {
+    REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
+  }
+}
+
+// An access like one that the thread made at an earlier time, in a region of its own: nothing changes but its time and place. Without a frame; what they can't do is done by
+// those who can, from the beginning. kIsInRecord: the cell has a record.
+template <int kSize, AccessKind kKind, bool kIsInRecord, void (*kSlow)(void*)>
+[[gnu::noinline]] void RecordAnew(void* p) {
+  Thread* t = local.thread;
+  if (t == nullptr) REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
+  const uint64_t outside = t->ModeWord();
+  if (!Thread::IsOrdinary(outside, kKind)) REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
+  const PackedAccess now(t->now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift |
+                         AlignedOf<kSize>(p) << PackedAccess::kBytesShift);
+  const Words words = CellOf(p).Load();
+  Renewed which = Renewed::kNone;
+  if constexpr (!kIsInRecord) {
+    which = RenewedBy<kKind>(now, words);
+    if (which == Renewed::kNone) {
+      if (PackedRecord::IsHandle(words.read)) REDFLAG_TAIL_CALL RecordAnew<kSize, kKind, true, kSlow>(p);
+      REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
+    }
+  }
+  const ContextId context = t->RememberedContextOf(REDFLAG_CALLER);
+  if (Raw(context) <= Raw(kIgnoredContext)) REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
+  t->SetModeWord(outside | Thread::kInWindow);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  bool done = false;
+  {
+    const auto addr = reinterpret_cast<uint64_t>(p);
+    const Regions::Window window(addr);
+    if (window.is_owner()) {
+      if (kHasPlanes && kKind == AccessKind::kRead) Planes::Forget(local.planes, addr);
+      const PackedAccess mine(now.word() | Raw(context));
+      done = kIsInRecord ? CellOf(p).RenewsInRecord(mine) : CellOf(p).Renews(words, which, mine);
+    }
+  }
+  t->SetModeWord(outside);
+  if (!done) REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
+  if (Detector::Count(t->state, kKind) % Thread::kMemoryCheck == 0) REDFLAG_TAIL_CALL CheckMemory(p);
+}
+
+// What an aligned access comes to that no filter knows.
+template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
+[[gnu::always_inline]] inline void RecordSomehow(void* p) {
+  if constexpr (kHasPlanes) {
+    REDFLAG_TAIL_CALL RecordAnew<kSize, kKind, false, kSlow>(p);
+  } else {
+    REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
+  }
+}
+
 // What a read comes to that the plane does not know.
 template <int kSize, void (*kSlow)(void*)>
 [[gnu::noinline]] void LookBeyondPlane(void* p) {
@@ -331,7 +428,7 @@ template <int kSize, void (*kSlow)(void*)>
     const uint64_t difference = DifferenceToTag<false>(__atomic_load_n(word, __ATOMIC_RELAXED));
     if ((difference & kAllButTime) == (kBytesField & ~needed)) REDFLAG_TAIL_CALL ReadAnew<kSize, kSlow>(p);
   }
-  if (!IsHitAgain<false>(p, needed)) REDFLAG_TAIL_CALL Record<kSize, false, AccessKind::kRead, kSlow>(p);
+  if (!IsHitAgain<false>(p, needed)) REDFLAG_TAIL_CALL RecordSomehow<kSize, AccessKind::kRead, kSlow>(p);
 }
 
 // An aligned access.
@@ -347,7 +444,7 @@ template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
   }
   if (IsKnownToCell<IsWrite(kKind)>(p, needed)) [[likely]]
     return;
-  if (!IsHitAgain<IsWrite(kKind)>(p, needed)) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
+  if (!IsHitAgain<IsWrite(kKind)>(p, needed)) REDFLAG_TAIL_CALL RecordSomehow<kSize, kKind, kSlow>(p);
 }
 
 inline void Slow(const void* p, uint64_t bytes, AccessKind kind, uint64_t place) {

@@ -1,9 +1,9 @@
 // Gathered: accesses to parts of granules that a thread has made and not recorded yet.
 //
 // Who walks through bytes comes to each granule eight times, and each time what was there before is covered a little more. So accesses to less than a
-// granule wait here, in a few places of the thread's own, for others to the rest of it, from wherever in the program. They are recorded as one
-//   - when all of the granule is there, or the place is needed for another one
-//   - when the same bytes are accessed again: what comes next is then known by the cell at a glance
+// granule wait here, in a list of the thread's own, for others to the rest of it, from wherever in the program. They are recorded, each granule as one,
+//   - when the list is full: all of them, one after the other; their cells were looked at when they came, and are at hand by then
+//   - of one granule, when the same bytes are accessed again: what comes next is then known by the cell at a glance
 //   - before the thread enters the runtime for whatever reason (Runtime::Enter), thus before its time changes, before it frees anything, before it ends
 //
 // Nothing is lost or invented by the delay. A race is found by whoever comes second to the cell, and the one who has waited compares itself with all that is
@@ -24,7 +24,7 @@ class Gathered {
  public:
   // Those to one granule, all reads or all writes; no byte twice.
   struct Entry {
-    uint64_t key;  // 0: there are none. The granule, and whether they are writes
+    uint64_t key;  // 0: they are recorded. The granule, and whether they are writes
     uint8_t bytes;
     uint8_t firsts;         // a bit for the first byte of each
     uint16_t sizes;         // of each that begins at byte i, where 2i is: 0, 1, 2: of 1, 2, 4 bytes
@@ -55,33 +55,50 @@ class Gathered {
     }
   };
 
-  // Calls visit(entry) for all, and forgets them.
-  template <class Visitor>
-  void TakeAll(Visitor visit) {
-    for (; used != 0; used &= used - 1) {
-      Entry& entry = entries[__builtin_ctz(used)];
-      if (entry.key == 0) continue;
-      const Entry taken = entry;
-      entry.key = 0;
-      visit(taken);
-    }
-  }
-
-  static constexpr uint32_t kOfEach = 4;  // for reads, for writes
+  static constexpr uint32_t kMost = 32;
 
   static uint64_t KeyOf(uint64_t addr, bool is_write) { return (addr & ~uint64_t{7}) | (is_write ? 1 : 0); }
-  static uint32_t IndexOf(uint64_t addr, bool is_write) {
-    return static_cast<uint32_t>(addr >> 3) % kOfEach + (is_write ? kOfEach : 0);
+
+  bool is_empty() const { return count_ == 0; }
+  bool is_full() const { return count_ == kMost; }
+
+  // Null: there are none.
+  Entry* Find(uint64_t key) {
+    Entry& entry = entries_[places_[PlaceOf(key)]];
+    return entry.key == key ? &entry : nullptr;
+  }
+  // The list is not full.
+  Entry& Append(uint64_t key) {
+    Entry& entry = entries_[count_];
+    entry.Begin(key);
+    places_[PlaceOf(key)] = static_cast<uint8_t>(count_);
+    ++count_;
+    return entry;
   }
 
   // What was written need not be read.
-  bool HasWritten(uint64_t addr, uint64_t needed) const {
-    const Entry& entry = entries[IndexOf(addr, true)];
-    return entry.key == KeyOf(addr, true) && (entry.bytes & needed) == needed;
+  bool HasWritten(uint64_t addr, uint64_t needed) {
+    const Entry* entry = Find(KeyOf(addr, true));
+    return entry != nullptr && (entry->bytes & needed) == needed;
   }
 
-  Entry entries[2 * kOfEach] = {};
-  uint32_t used = 0;  // a bit for each; may say so of one that is free
+  // Calls visit(entry) for all that are not recorded, which it marks so (Entry::key), and forgets them.
+  template <class Visitor>
+  void TakeAll(Visitor visit) {
+    for (uint32_t i = 0; i < count_; ++i) {
+      if (entries_[i].key != 0) visit(entries_[i]);
+    }
+    count_ = 0;
+  }
+
+ private:
+  static constexpr uint32_t kPlaces = 64;
+  static uint32_t PlaceOf(uint64_t key) { return static_cast<uint32_t>(key >> 3 ^ key << 5) % kPlaces; }
+
+  // Those from `count_` on are recorded, all of them.
+  Entry entries_[kMost] = {};
+  uint8_t places_[kPlaces] = {};  // where what is gathered of some granule may be
+  uint32_t count_ = 0;
 };
 
 }  // namespace redflag::rt

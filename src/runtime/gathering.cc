@@ -9,10 +9,6 @@ ByteMask BytesOf(uint32_t first, uint32_t size) { return ByteMask(static_cast<ui
 
 }  // namespace
 
-void Runtime::RecordGathered(Thread& t) {
-  t.gathered.TakeAll([&](const Gathered::Entry& entry) { RecordGathered(t, entry); });
-}
-
 void Runtime::RecordGathered(Thread& t, const Gathered::Entry& entry) {
   const uint64_t granule = entry.granule();
   const AccessKind kind = entry.kind();
@@ -36,7 +32,9 @@ void Runtime::RecordGatheredByOthers(Thread& t) {
   if (kIsBoxed || Gate::IsAlone(t)) return;
   if (Gate::Close(t)) {
     Gate::ForEachOther(t, [&](Thread& other) {
-      other.gathered.TakeAll([&](const Gathered::Entry& entry) {
+      other.gathered.TakeAll([&](Gathered::Entry& gathered) {
+        const Gathered::Entry entry = gathered;
+        gathered.key = 0;
         entry.ForEach([&](uint32_t first, uint32_t size, ContextId context) {
           ExamineCell(other, entry.granule(), BytesOf(first, size), entry.kind(), context, entry.granule() + first,
                       size);

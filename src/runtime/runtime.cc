@@ -253,7 +253,7 @@ void Runtime::EndOf(Thread* thread) {
 }
 
 void Runtime::End(Thread* thread) {
-  RecordGathered(*thread);
+  RecordAllGathered(thread);
   // A robust mutex passes to somebody else when its owner dies. Others that are still held can't be taken any more.
   while (!thread->locks.empty()) {
     const HeldAt held = thread->locks[thread->locks.size() - 1];

@@ -60,6 +60,9 @@ struct BlockInfo {
   Tid thread;
 };
 
+// Records what the calling thread has gathered (gathered.h).
+[[gnu::noinline]] void RecordAllGathered(Thread* t);
+
 class Runtime {
  public:
   static Runtime& Get() { return *reinterpret_cast<Runtime*>(storage_); }
@@ -76,8 +79,8 @@ class Runtime {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (Gate::calls()) [[unlikely]]
       StopAtGate(*thread);
-    if (thread->gathered.used != 0) [[unlikely]]
-      Get().RecordGathered(*thread);
+    if (!thread->gathered.is_empty()) [[unlikely]]
+      RecordAllGathered(thread);
     return thread;
   }
   static void Leave(Thread* thread) { thread->mode.inside = 0; }
@@ -92,8 +95,7 @@ class Runtime {
     ContextId context = kNoContext;
     AccessCell<true>(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
   }
-  // What the thread has gathered (gathered.h): all, or one of it.
-  [[gnu::noinline]] void RecordGathered(Thread& t);
+  // What the thread has gathered of a granule (gathered.h).
   [[gnu::noinline]] void RecordGathered(Thread& t, const Gathered::Entry& entry);
   void RecordGatheredByOthers(Thread& t);
   // The access that was refused last happens after all: what throw_else says, and it is recorded. `why` it could not be refused; null: there
