@@ -192,16 +192,20 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   }
 
   // Records that all of it is freed, as RecordsQuickly and Opened::End would, if there is no record, and all that there is is ordered before. "no":
-  // nothing has changed.
+  // nothing has changed. `fresh`: FreedBy(free). `known`: what another cell had of which it was so; many have the same.
+  static Words FreedBy(PackedAccess free) { return {.write = free.AsFreed().word(), .read = free.AsFreer().word()}; }
   template <class Clock>
-  [[gnu::always_inline]] bool EndsQuickly(const Clock& clock, PackedAccess free, bool is_alone) {
+  [[gnu::always_inline]] bool EndsQuickly(const Clock& clock, PackedAccess free, Words fresh, bool is_alone,
+                                          Words& known) {
     const Words words = Load();
-    const auto is_before = [&](PackedAccess entry) {
-      return entry.word() == 0 || entry.SameSlot(free) || Knows(clock, entry);
-    };
-    if (free.bytes() != kAllBytes || !words.is_in_place() || !is_before(PackedAccess(words.write))) return false;
-    if (words.read != words.write && !is_before(PackedAccess(words.read))) return false;
-    const Words fresh{.write = free.AsFreed().word(), .read = free.AsFreer().word()};
+    if (words.write != known.write || words.read != known.read) {
+      const auto is_before = [&](PackedAccess entry) {
+        return entry.word() == 0 || entry.SameSlot(free) || Knows(clock, entry);
+      };
+      if (free.bytes() != kAllBytes || !words.is_in_place() || !is_before(PackedAccess(words.write))) return false;
+      if (words.read != words.write && !is_before(PackedAccess(words.read))) return false;
+      known = words;
+    }
     if (!is_alone) return CompareExchange(words, fresh);
     Store(fresh);
     return true;

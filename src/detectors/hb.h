@@ -280,8 +280,10 @@ class Hb : public Labelled<Mem, CellOf> {
   [[gnu::always_inline]] bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix, bool is_alone) {
     return cell.TakesShortcut(cell_arena_, t.clock, mine, mix, is_alone);
   }
-  // One more access that was recorded without OnAccess(); how many there were.
-  [[gnu::always_inline]] static uint64_t Count(Thread& t, AccessKind kind) { return ++t.counts[RuleOf(kind)]; }
+  // So many more accesses were recorded without OnAccess(); how many there were.
+  [[gnu::always_inline]] static uint64_t Count(Thread& t, AccessKind kind, uint64_t more = 1) {
+    return t.counts[RuleOf(kind)] += more;
+  }
 
   // ---- Lifetimes: [GL Fig.5 rule 8], with the allocation itself as the first write ----
 

@@ -290,7 +290,9 @@ class HybridCore : public Labelled<Mem, CellOf> {
   [[gnu::always_inline]] bool TakesShortcut(Thread& t, Cell& cell, Label mine, Mix mix, bool is_alone) {
     return cell.TakesShortcut(cell_arena_, ClockOf(t), mine, mix, is_alone);
   }
-  [[gnu::always_inline]] static uint64_t Count(Thread& t, AccessKind kind) { return ++t.counts[RuleOf(kind)]; }
+  [[gnu::always_inline]] static uint64_t Count(Thread& t, AccessKind kind, uint64_t more = 1) {
+    return t.counts[RuleOf(kind)] += more;
+  }
 
   // ---- Lifetimes ----
 

@@ -29,6 +29,7 @@
 #include "base/mem.h"
 #include "clocks/commit_clocks.h"
 #include "clocks/packed_access.h"
+#include "clocks/packed_words.h"
 #include "clocks/thread_slots.h"
 #include "detectors/detector.h"
 
@@ -71,14 +72,21 @@ class Boxed {
     static void Store(Words) {}
     static bool CompareExchange(Words, Words) { return false; }
     static bool has_record() { return false; }
+    static bool Renews(Words, Renewed, PackedAccess) { return false; }
+    static bool RenewsInRecord(PackedAccess) { return false; }
     template <AccessKind kKind, class Clock>
     static bool RecordsQuickly(const Clock&, PackedAccess, bool) {
       return false;
     }
     template <class Clock>
-    static bool EndsQuickly(const Clock&, PackedAccess, bool) {
+    static bool RecordsBeside(const Clock&, PackedAccess, bool) {
       return false;
     }
+    template <class Clock>
+    static bool EndsQuickly(const Clock&, PackedAccess, Words, bool, Words&) {
+      return false;
+    }
+    static Words FreedBy(PackedAccess) { return {}; }
     template <class Clock>
     static bool Refresh(const Clock&, PackedAccess, bool) {
       return false;
@@ -222,7 +230,7 @@ class Boxed {
   static bool TakesShortcut(Thread&, Cell&, PackedAccess, Mix, bool) {
     return false;
   }
-  static uint64_t Count(Thread&, AccessKind) { return 0; }
+  static uint64_t Count(Thread&, AccessKind, uint64_t = 1) { return 0; }
   static void End(Cell&, PackedAccess) {}
   static Epoch ClockOf(const Thread& t) { return t.label; }
 

@@ -133,13 +133,17 @@ void Runtime::FreeRange(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place
 uint64_t Runtime::EndQuickly(Thread& t, uint64_t addr, uint64_t end, PackedAccess free) {
   const PackedAccess whole = free.With(kAllBytes);
   const Regions::Stay stay(regions_, addr);
-  uint64_t at = addr;
-  for (; at % kGranule == 0 && end - at >= kGranule; at += kGranule) {
-    auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
-    if (!cell.EndsQuickly(Detector::ClockOf(t.state), whole, stay.is_owner())) break;
-    Detector::Count(t.state, AccessKind::kWrite);
-  }
-  return at;
+  const auto fresh = Detector::Cell::FreedBy(whole);
+  const bool is_alone = stay.is_owner();
+  Detector::Cell::Words known{};
+  if (addr % kGranule != 0) return addr;
+  auto* const first = static_cast<Detector::Cell*>(shadow_.CellAt(addr));
+  auto* const last = first + (end - addr) / kGranule;
+  auto* cell = first;
+  while (cell != last && cell->EndsQuickly(Detector::ClockOf(t.state), whole, fresh, is_alone, known)) ++cell;
+  const auto count = static_cast<uint64_t>(cell - first);
+  Detector::Count(t.state, AccessKind::kWrite, count);
+  return addr + count * kGranule;
 }
 
 // A free is a write, and begins another life. Cells that share their past are looked at once.

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "clocks/packed_cell.h"
@@ -20,12 +22,16 @@ class WithShortcuts : public D {
     const PackedAccess mine(t.clock.epoch(), access.kind, access.bytes, access.context);
     if (cell.CoversInPlace(mine) || cell.Covers(mine)) return kNoBytes;
     is_alone_ = !is_alone_;
+    if (is_alone_ && Renews(cell, mine)) return kNoBytes;
     if (access.kind == AccessKind::kRead &&
         cell.template RecordsQuickly<AccessKind::kRead>(D::ClockOf(t), mine, is_alone_)) {
       return kNoBytes;
     }
     if (access.kind == AccessKind::kWrite &&
         cell.template RecordsQuickly<AccessKind::kWrite>(D::ClockOf(t), mine, is_alone_)) {
+      return kNoBytes;
+    }
+    if (!IsAtomic(access.kind) && access.bytes != kAllBytes && cell.RecordsBeside(D::ClockOf(t), mine, is_alone_)) {
       return kNoBytes;
     }
     if (is_alone_ && !IsAtomic(access.kind) && cell.GoesOn(D::ClockOf(t), mine)) return kNoBytes;
@@ -36,6 +42,15 @@ class WithShortcuts : public D {
   }
 
  protected:
+  // As the runtime does it where nothing but the order of accesses counts.
+  static bool Renews(Cell& cell, PackedAccess mine) {
+    using Clock = std::remove_cvref_t<decltype(D::ClockOf(std::declval<Thread&>()))>;
+    if (!kIsOrderAll<Clock> || IsAtomic(mine.kind())) return false;
+    const auto words = cell.Load();
+    const Renewed which =
+        IsWrite(mine.kind()) ? RenewedBy<AccessKind::kWrite>(mine, words) : RenewedBy<AccessKind::kRead>(mine, words);
+    return which != Renewed::kNone ? cell.Renews(words, which, mine) : cell.RenewsInRecord(mine);
+  }
   ByteMask Examine(Thread& t, Cell& cell, const Access& access, RaceRecord& record) {
     const ByteMask raced = D::OnAccess(t, cell, access, record);
     if (Any(raced)) TakeApart(record);

@@ -156,12 +156,82 @@ TEST_F(PackedCellTest, AShortcutLeavesARaceToBeExamined) {
   EXPECT_EQ(Races(Entry(3, 1, AccessKind::kRead)), 1);
 }
 
+// A context that stands for several is made when there is no room for both: for a third field, or for an access at another time.
 TEST_F(PackedCellTest, FieldsOfOneGranuleAreOneAccessOfTwoContexts) {
   EXPECT_TRUE(Shortcut(kKnowsAll, Entry(1, 5, AccessKind::kWrite, 0x0f, 10)));
-  EXPECT_TRUE(Shortcut(kKnowsAll, Entry(1, 5, AccessKind::kWrite, 0xf0, 11)));
-  EXPECT_TRUE(cell_.Covers(PackedAccess(Entry(1, 5, AccessKind::kWrite))));
-  EXPECT_EQ(mixed_, std::vector<uint32_t>({10, 11, 0xf0}));
+  EXPECT_TRUE(Shortcut(kKnowsAll, Entry(1, 5, AccessKind::kWrite, 0x30, 11)));
+  EXPECT_TRUE(mixed_.empty());
+  EXPECT_EQ(Races(Entry(2, 1, AccessKind::kRead)), 2);
+  EXPECT_TRUE(Shortcut(kKnowsAll, Entry(1, 5, AccessKind::kWrite, 0xc0, 12)));
+  EXPECT_EQ(mixed_, std::vector<uint32_t>({11, 12, 0xc0}));
+  EXPECT_TRUE(Shortcut(kKnowsAll, Entry(1, 6, AccessKind::kRead, 0xff, 13)));
+  EXPECT_EQ(mixed_[2] | 0xf0, 0xff) << "those that were there, with each other";
+  EXPECT_EQ(arena_.in_use(), 0u);
   EXPECT_EQ(Races(Entry(2, 1, AccessKind::kRead)), 1);
+  EXPECT_EQ(Races(Entry(2, 1, AccessKind::kWrite)), 2);
+}
+
+TEST_F(PackedCellTest, AFieldIsMadeOneWithThatFromTheSamePlace) {
+  EXPECT_TRUE(Shortcut(kKnowsAll, Entry(1, 5, AccessKind::kWrite, 0x01, 10)));
+  EXPECT_TRUE(Shortcut(kKnowsAll, Entry(1, 5, AccessKind::kWrite, 0x02, 11)));
+  EXPECT_TRUE(Shortcut(kKnowsAll, Entry(1, 5, AccessKind::kWrite, 0x04, 10)));
+  EXPECT_TRUE(Shortcut(kKnowsAll, Entry(1, 5, AccessKind::kWrite, 0x08, 11)));
+  EXPECT_TRUE(mixed_.empty());
+  EXPECT_EQ(arena_.in_use(), 0u);
+  EXPECT_EQ(Races(Entry(2, 1, AccessKind::kRead, 0x05)), 1);
+  EXPECT_EQ(Races(Entry(2, 1, AccessKind::kRead, 0x0a)), 1);
+  EXPECT_EQ(Races(Entry(2, 1, AccessKind::kRead, 0xf0)), 0);
+}
+
+// Without anything else to look at: the time and the place of an access like it.
+TEST_F(PackedCellTest, AnAccessLikeAnEarlierOneTakesItsPlace) {
+  const auto renews = [&](const HistoryEntry& entry) {
+    const PackedAccess mine(entry);
+    const Cell::Words words = cell_.Load();
+    const Renewed which = entry.kind == AccessKind::kWrite ? RenewedBy<AccessKind::kWrite>(mine, words)
+                                                           : RenewedBy<AccessKind::kRead>(mine, words);
+    return which != Renewed::kNone ? cell_.Renews(words, which, mine) : cell_.RenewsInRecord(mine);
+  };
+  EXPECT_FALSE(renews(Entry(1, 4, AccessKind::kWrite))) << "of an empty cell";
+  Record(Entry(1, 5, AccessKind::kWrite, 0x0f));
+  EXPECT_FALSE(renews(Entry(1, 6, AccessKind::kRead, 0x0f))) << "another kind";
+  EXPECT_FALSE(renews(Entry(2, 6, AccessKind::kWrite, 0x0f))) << "another thread";
+  EXPECT_FALSE(renews(Entry(1, 6, AccessKind::kWrite, 0x1f))) << "other bytes";
+  EXPECT_TRUE(renews(Entry(1, 6, AccessKind::kWrite, 0x0f)));
+  EXPECT_TRUE(cell_.Covers(PackedAccess(Entry(1, 6, AccessKind::kWrite, 0x0f))));
+  Record(Entry(1, 7, AccessKind::kWrite, 0xf0));
+  EXPECT_TRUE(renews(Entry(1, 8, AccessKind::kWrite, 0x0f))) << "beside another field";
+  EXPECT_TRUE(renews(Entry(1, 8, AccessKind::kWrite, 0xf0)));
+  EXPECT_EQ(Races(Entry(2, 1, AccessKind::kRead)), 2);
+  Record(Entry(1, 9, AccessKind::kRead, 0x0f));
+  EXPECT_NE(arena_.in_use(), 0u);
+  EXPECT_TRUE(renews(Entry(1, 10, AccessKind::kRead, 0x0f)));
+  EXPECT_TRUE(renews(Entry(1, 10, AccessKind::kWrite, 0xf0)));
+  EXPECT_FALSE(renews(Entry(1, 10, AccessKind::kRead, 0xf0)));
+  EXPECT_FALSE(renews(Entry(2, 10, AccessKind::kRead, 0x0f))) << "of another thread's record";
+  EXPECT_TRUE(cell_.Covers(PackedAccess(Entry(1, 10, AccessKind::kRead, 0x0f))));
+}
+
+TEST_F(PackedCellTest, AWriteLooksAtWhatItOverlaps) {
+  Record(Entry(1, 5, AccessKind::kWrite));
+  RecordConcurrent(Entry(2, 5, AccessKind::kRead));
+  EXPECT_EQ(RenewedBy<AccessKind::kWrite>(PackedAccess(Entry(1, 6, AccessKind::kWrite)), cell_.Load()), Renewed::kNone);
+  EXPECT_NE(RenewedBy<AccessKind::kRead>(PackedAccess(Entry(2, 6, AccessKind::kRead)), cell_.Load()), Renewed::kNone);
+}
+
+TEST_F(PackedCellTest, AReadLooksAtAtomicsThatItOverlaps) {
+  RecordConcurrent(Entry(2, 5, AccessKind::kRead));
+  RecordConcurrent(Entry(1, 5, AccessKind::kAtomicWrite));
+  EXPECT_EQ(RenewedBy<AccessKind::kRead>(PackedAccess(Entry(2, 6, AccessKind::kRead)), cell_.Load()), Renewed::kNone);
+}
+
+// The address of a record is no access, whatever its bits look like.
+TEST_F(PackedCellTest, ARecordsAddressIsNotRenewed) {
+  const PackedAccess mine(Entry(3, 6, AccessKind::kRead, 0x81));
+  const Cell::Words words{.write = Cell::Words::kSpilled,
+                          .read = mine.word() & ~PackedAccess::kTimeField & ~uint64_t{PackedAccess::kMaxContext}};
+  ASSERT_TRUE(PackedRecord::IsHandle(words.read));
+  EXPECT_EQ(RenewedBy<AccessKind::kRead>(mine, words), Renewed::kNone);
 }
 
 // Fields of a granule that one thread uses at different times stay in a record, each at its latest, until another thread comes.
@@ -210,8 +280,13 @@ TEST_F(PackedCellTest, WhatIsFreedIsUsedWithoutOrderByWhoeverComes) {
     return frees;
   };
   Record(Entry(1, 5, AccessKind::kWrite));
-  EXPECT_FALSE(cell_.EndsQuickly(kKnowsNothing, PackedAccess(Entry(2, 5, AccessKind::kWrite, 0xff, 7)), true));
-  EXPECT_TRUE(cell_.EndsQuickly(kOrdered, PackedAccess(Entry(1, 5, AccessKind::kWrite, 0xff, 7)), true));
+  Cell::Words known{};
+  const auto ends = [&](KnowsUpTo clock, uint16_t slot) {
+    const PackedAccess free(Entry(slot, 5, AccessKind::kWrite, 0xff, 7));
+    return cell_.EndsQuickly(clock, free, Cell::FreedBy(free), true, known);
+  };
+  EXPECT_FALSE(ends(kKnowsNothing, 2));
+  EXPECT_TRUE(ends(kOrdered, 1));
   for (const uint16_t slot : {1, 2}) {  // the thread itself, at the same time, and another one
     for (const AccessKind kind : {AccessKind::kRead, AccessKind::kAtomicWrite, AccessKind::kWrite}) {
       EXPECT_FALSE(cell_.Covers(PackedAccess(Entry(slot, 5, kind, 0x0f))));
