@@ -378,7 +378,10 @@ template <int kSize, AccessKind kKind, bool kIsInRecord, void (*kSlow)(void*)>
   Thread* t = local.thread;
   if (t == nullptr) REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
   const uint64_t outside = t->ModeWord();
-  if (!Thread::IsOrdinary(outside, kKind)) REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
+  const auto addr = reinterpret_cast<uint64_t>(p);
+  if (!Thread::IsOrdinary(outside, kKind) || !Regions::IsOwn(addr)) {
+    REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
+  }
   const PackedAccess now(t->now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift |
                          AlignedOf<kSize>(p) << PackedAccess::kBytesShift);
   const Words words = CellOf(p).Load();
@@ -396,7 +399,6 @@ template <int kSize, AccessKind kKind, bool kIsInRecord, void (*kSlow)(void*)>
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   bool done = false;
   {
-    const auto addr = reinterpret_cast<uint64_t>(p);
     const Regions::Window window(addr);
     if (window.is_owner()) {
       if (kHasPlanes && kKind == AccessKind::kRead) Planes::Forget(local.planes, addr);

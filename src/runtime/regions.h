@@ -94,6 +94,11 @@ class Regions {
     }
   };
 
+  // Is it one of the thread's own, as far as can be told without a window?
+  [[gnu::always_inline]] static bool IsOwn(uint64_t addr) {
+    return OwnerOf(local.regions, IndexOf(addr)) == local.owner;
+  }
+
   // The word of this slot's plane for this address, in a window of its region, which is being read. Null: has no plane yet.
   uint64_t* PlaneWord(uint64_t addr, Slot slot) const {
     PlaneOf& entry = Planes::EntryOf(local.planes, addr);
