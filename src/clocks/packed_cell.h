@@ -127,10 +127,10 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return true;
   }
 
-  // Records `mine`, a read, in a word apart, which is the thread's own; nobody may write here meanwhile. Of an older read that has more bytes the rest goes to `older`, and
-  // what was there to the cell. "no": nothing has changed.
+  // Records `mine`, a read, in a word apart, which is the thread's own; nobody may write here meanwhile. What the word can't say goes to the
+  // cell: of a read that is older and has more bytes, the rest. "no": nothing has changed.
   template <class Clock, class Mix>
-  bool ReadsApart(Arena<Mem>& arena, const Clock& clock, uint64_t* word, uint64_t* older, PackedAccess mine, Mix mix) {
+  bool ReadsApart(Arena<Mem>& arena, const Clock& clock, uint64_t* word, PackedAccess mine, Mix mix) {
     const PackedAccess old(*word);
     // Nobody has written since the old one was compared with what is here.
     if (!Contains(old.bytes(), mine.bytes()) && MayRace(clock, mine)) return false;
@@ -140,39 +140,29 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
         fresh = old.And(mine, mix);
         if (fresh.word() == 0) return false;
       } else {
-        const PackedAccess before(*older);
-        const PackedAccess left = before.With(before.bytes() & ~(old.bytes() | mine.bytes()));
-        if (left.word() != 0) Opened(*this).TakeIn(arena, left);
-        __atomic_store_n(older, old.With(old.bytes() & ~mine.bytes()).word(), __ATOMIC_RELAXED);
+        Opened(*this).TakeIn(arena, old.With(old.bytes() & ~mine.bytes()));
       }
     }
     __atomic_store_n(word, fresh.word(), __ATOMIC_RELAXED);
     return true;
   }
 
-  // The same where it takes no look at anything else: there is no record, and no context is to be made that stands for several.
-  enum class Apart : uint8_t { kNotYet, kDone, kDoneWithOlder };
+  // The same where it takes no look at anything else: there is no record, and one word can say it without a context that stands for several.
   template <class Clock>
-  [[gnu::always_inline]] Apart ReadsApartQuickly(const Clock& clock, uint64_t* word, uint64_t* older,
-                                                 PackedAccess mine) const {
+  [[gnu::always_inline]] bool ReadsApartQuickly(const Clock& clock, uint64_t* word, PackedAccess mine) const {
     constexpr uint64_t kBytes = PackedAccess::kBytesField;
     const PackedAccess old(*word);
+    const uint64_t rest = old.word() & ~mine.word() & kBytes;
+    if (rest != 0 && !old.SameAccess(mine)) return false;
     if ((mine.word() & ~old.word() & kBytes) != 0) {
       const Words words = Load();
       if (!words.is_in_place() || RacesWith(clock, PackedAccess(words.write), mine) ||
           RacesWith(clock, PackedAccess(words.read), mine)) {
-        return Apart::kNotYet;
+        return false;
       }
     }
-    const uint64_t rest = old.word() & ~mine.word() & kBytes;
-    if (rest == 0 || old.SameAccess(mine)) {
-      __atomic_store_n(word, mine.word() | rest, __ATOMIC_RELAXED);
-      return Apart::kDone;
-    }
-    if (old.SameMoment(mine) || (*older & ~(old.word() | mine.word()) & kBytes) != 0) return Apart::kNotYet;
-    __atomic_store_n(older, (old.word() & ~kBytes) | rest, __ATOMIC_RELAXED);
-    __atomic_store_n(word, mine.word(), __ATOMIC_RELAXED);
-    return Apart::kDoneWithOlder;
+    __atomic_store_n(word, mine.word() | rest, __ATOMIC_RELAXED);
+    return true;
   }
 
   // Records `mine` by whoever is alone, if it goes on where the thread was, in a small record of its own (PackedRecord::GoesOn). "no": nothing

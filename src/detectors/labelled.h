@@ -53,8 +53,8 @@ class Labelled {
 
   // As PackedCell::ReadsApart.
   template <class Clock, class Label, class Mix>
-  bool ReadsApart(const Clock& clock, Cell& cell, uint64_t* word, uint64_t* older, Label mine, Mix mix) {
-    return cell.ReadsApart(cell_arena_, clock, word, older, mine, mix);
+  bool ReadsApart(const Clock& clock, Cell& cell, uint64_t* word, Label mine, Mix mix) {
+    return cell.ReadsApart(cell_arena_, clock, word, mine, mix);
   }
   // The cell is to remember it now.
   template <class Label>

@@ -106,15 +106,11 @@ template <bool kIsWrite>
 // For RecordsAtOnce, of one granule that several threads read.
 template <class Cell>
 [[gnu::always_inline]] inline bool ReadsAtOnce(Thread* t, const Cell& cell, const void* p, PackedAccess mine) {
-  using Apart = typename Cell::Apart;
   const auto addr = reinterpret_cast<uint64_t>(p) & ~(kGranule - 1);
-  const Regions& regions = Runtime::Get().regions();
-  uint64_t* word = regions.PlaneWord(addr, mine.slot());
+  uint64_t* word = Runtime::Get().regions().PlaneWord(addr, mine.slot());
   if (word == nullptr) return false;
   if (PackedAccess(*word).Covers(mine)) return true;
-  const Apart outcome = cell.ReadsApartQuickly(Detector::ClockOf(t->state), word, regions.OlderThan(word), mine);
-  if (outcome == Apart::kDoneWithOlder) regions.NoteOlder(word);
-  if (outcome != Apart::kNotYet) return true;
+  if (cell.ReadsApartQuickly(Detector::ClockOf(t->state), word, mine)) return true;
   t->mode.inside = Thread::kInside;  // may take locks
   return Runtime::Get().ReadsInPlane(*t, addr, word, mine);
 }

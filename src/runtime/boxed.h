@@ -222,7 +222,7 @@ class Boxed {
   // ---- Shortcuts, of which there are none ----
 
   template <class Clock, class Mix>
-  static bool ReadsApart(const Clock&, Cell&, uint64_t*, uint64_t*, PackedAccess, Mix) {
+  static bool ReadsApart(const Clock&, Cell&, uint64_t*, PackedAccess, Mix) {
     return false;
   }
   static void TakeIn(Cell&, PackedAccess) {}

@@ -6,8 +6,7 @@
 // planes only, and nobody else looks at them until somebody wants to write there. That one puts all of their words into
 // the cells, and the planes are given back.
 //
-// What is left of an older read when a newer one has only a part of its bytes stands in a second word, for as long as the plane needs no third: who goes through
-// memory by steps that are no granules, again and again, comes to each of them so. What was there before that goes to the cell.
+// What a plane can't say (what is left of an older read when a newer one has only a part of its bytes) goes to the cell at once.
 //
 // A plane belongs to a slot, as the words in it do: who has the slot of a thread that has ended knows all that it did (clocks/thread_slots.h), and goes on
 // where that one was. So there are no more planes than threads at one time.
@@ -80,7 +79,6 @@ class Planes {
     heads_ = static_cast<uint32_t*>(MapPages(regions * sizeof(uint32_t)));
     infos_ = static_cast<Info*>(MapPages(uint64_t{kMost} * sizeof(Info)));
     words_ = static_cast<uint64_t*>(MapPages(uint64_t{kMost} * kWords * sizeof(uint64_t)));
-    older_ = static_cast<uint64_t*>(MapPages(uint64_t{kMost} * kWords * sizeof(uint64_t)));
     regions_ = regions;
   }
 
@@ -91,12 +89,8 @@ class Planes {
     }
     return nullptr;
   }
-  // Beside a word of a plane: what is left of older reads of its granule. Who stores there says so.
-  uint64_t* OlderThan(const uint64_t* word) const { return older_ + (word - words_); }
-  void NoteOlder(const uint64_t* word) const { infos_[PlaneAt(word)].has_older = true; }
-
   bool IsOf(const uint64_t* words, uint32_t region, Slot slot) const {
-    const Info& info = infos_[PlaneAt(words)];
+    const Info& info = infos_[static_cast<uint64_t>(words - words_) / kWords];
     return info.region == region && info.slot == slot;
   }
 
@@ -113,7 +107,7 @@ class Planes {
     for (uint32_t i = 0; i < kRemembered; ++i) {  // as that of another page
       if (remembered[i].words == WordsOf(plane)) remembered[i].page = PlaneOf::kNoPage;
     }
-    infos_[plane] = {.next = heads_[region], .region = region, .slot = slot, .has_older = false};
+    infos_[plane] = {.next = heads_[region], .region = region, .slot = slot};
     __atomic_store_n(&heads_[region], plane, __ATOMIC_RELEASE);
     return WordsOf(plane);
   }
@@ -122,10 +116,14 @@ class Planes {
   template <class Visit>
   void Detach(uint32_t region, Visit visit) {
     for (uint32_t plane = heads_[region]; plane != 0;) {
-      TakeAll(WordsOf(plane), visit);
-      if (infos_[plane].has_older) TakeAll(OlderThan(WordsOf(plane)), visit);
+      uint64_t* words = WordsOf(plane);
+      for (uint32_t i = 0; i < kWords; ++i) {
+        if (words[i] == 0) continue;
+        visit(i, words[i]);
+        __atomic_store_n(&words[i], 0, __ATOMIC_RELAXED);
+      }
       const uint32_t next = infos_[plane].next;
-      infos_[plane] = {.next = free_, .region = 0, .slot = kNoSlot, .has_older = false};
+      infos_[plane] = {.next = free_, .region = 0, .slot = kNoSlot};
       free_ = plane;
       plane = next;
     }
@@ -137,7 +135,6 @@ class Planes {
     ForgetPages(heads_, regions_ * sizeof(uint32_t));
     ForgetPages(infos_, uint64_t{next_} * sizeof(Info));
     ForgetPages(words_, uint64_t{next_} * kWords * sizeof(uint64_t));
-    ForgetPages(older_, uint64_t{next_} * kWords * sizeof(uint64_t));
     next_ = 1;
     free_ = 0;
   }
@@ -148,25 +145,12 @@ class Planes {
     uint32_t next;
     uint32_t region;
     Slot slot;
-    bool has_older;
   };
-  uint32_t PlaneAt(const uint64_t* word) const {
-    return static_cast<uint32_t>(static_cast<uint64_t>(word - words_) / kWords);
-  }
-  template <class Visit>
-  static void TakeAll(uint64_t* words, Visit visit) {
-    for (uint32_t i = 0; i < kWords; ++i) {
-      if (words[i] == 0) continue;
-      visit(i, words[i]);
-      __atomic_store_n(&words[i], 0, __ATOMIC_RELAXED);
-    }
-  }
   uint64_t* WordsOf(uint32_t plane) const { return words_ + uint64_t{plane} * kWords; }
 
   uint32_t* heads_ = nullptr;  // of the planes of each region
   Info* infos_ = nullptr;
   uint64_t* words_ = nullptr;
-  uint64_t* older_ = nullptr;  // as many
   uint64_t regions_ = 0;
   uint32_t next_ = 1;  // 0 is none
   uint32_t free_ = 0;

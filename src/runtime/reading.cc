@@ -18,13 +18,10 @@ bool Runtime::RecordsInRegion(Thread& t, uint64_t granule, PackedAccess mine) {
 
 bool Runtime::ReadsInPlane(Thread& t, uint64_t granule, uint64_t* word, PackedAccess mine) {
   auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
-  uint64_t* older = regions_.OlderThan(word);
-  const bool done = detector_.ReadsApart(Detector::ClockOf(t.state), cell, word, older, mine,
-                                         [&](ContextId old, ContextId fresh, ByteMask fresh_bytes) {
-                                           return t.Child(contexts_, old, ContextTree::Mixed(fresh, fresh_bytes));
-                                         });
-  if (*older != 0) regions_.NoteOlder(word);
-  return done;
+  return detector_.ReadsApart(Detector::ClockOf(t.state), cell, word, mine,
+                              [&](ContextId old, ContextId fresh, ByteMask fresh_bytes) {
+                                return t.Child(contexts_, old, ContextTree::Mixed(fresh, fresh_bytes));
+                              });
 }
 
 void Runtime::TakeIn(uint64_t addr, uint64_t word) {

@@ -110,9 +110,6 @@ class Regions {
     }
     return entry.words + Planes::WordOf(addr);
   }
-  // The word beside it, of older reads. Who stores there says so.
-  uint64_t* OlderThan(const uint64_t* word) const { return planes_.OlderThan(word); }
-  void NoteOlder(const uint64_t* word) const { planes_.NoteOlder(word); }
   // The slot is to have one, if it is still being read. In no window.
   void AttachPlane(uint64_t addr, Slot slot);
 

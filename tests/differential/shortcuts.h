@@ -111,13 +111,12 @@ class WithPlanes : public WithShortcuts<D> {
     plane.is_read = plane.is_read || changes_hands;
     if (!plane.is_read) return WithShortcuts<D>::OnAccess(t, cell, access, record);
     const PackedAccess mine(t.clock.epoch(), access.kind, access.bytes, access.context);
-    auto& [word, older] = plane.words[t.tid];
+    uint64_t& word = plane.words[t.tid];
     if (PackedAccess(word).Covers(mine) || cell.CoversInPlace(mine)) return kNoBytes;
     is_quick_ = !is_quick_;
-    using Apart = typename Cell::Apart;
-    if (is_quick_ && cell.ReadsApartQuickly(D::ClockOf(t), &word, &older, mine) != Apart::kNotYet) return kNoBytes;
+    if (is_quick_ && cell.ReadsApartQuickly(D::ClockOf(t), &word, mine)) return kNoBytes;
     const auto mix = [this](ContextId old, ContextId fresh, ByteMask bytes) { return this->Mix(old, fresh, bytes); };
-    if (D::ReadsApart(D::ClockOf(t), cell, &word, &older, mine, mix)) return kNoBytes;
+    if (D::ReadsApart(D::ClockOf(t), cell, &word, mine, mix)) return kNoBytes;
     return this->Examine(t, cell, access, record);
   }
 
@@ -133,10 +132,7 @@ class WithPlanes : public WithShortcuts<D> {
 
  private:
   struct Plane {
-    struct Words {
-      uint64_t latest = 0, older = 0;
-    };
-    std::map<Tid, Words> words;
+    std::map<Tid, uint64_t> words;
     Tid last = kNoThread;
     bool is_read = false;
   };
@@ -144,10 +140,8 @@ class WithPlanes : public WithShortcuts<D> {
   void TakeAllIn(Cell& cell) {
     const auto found = planes_.find(&cell);
     if (found == planes_.end()) return;
-    for (const auto& [thread, words] : found->second.words) {
-      for (const uint64_t word : {words.latest, words.older}) {
-        if (word != 0) D::TakeIn(cell, PackedAccess(word));
-      }
+    for (const auto& [thread, word] : found->second.words) {
+      if (word != 0) D::TakeIn(cell, PackedAccess(word));
     }
     found->second.words.clear();
     found->second.is_read = false;

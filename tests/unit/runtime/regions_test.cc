@@ -145,37 +145,6 @@ TEST_F(RegionsTest, WhatWasReadComesBackWhenSomebodyWrites) {
   }).join();
 }
 
-// What is left of older reads is beside the newer ones, and goes where they go.
-TEST_F(RegionsTest, WhatWasReadBeforeComesBackToo) {
-  constexpr uint64_t kFirst = 6 * kBytes;
-  constexpr Slot kSlot{1};
-  Run([&] {
-    for (uint64_t turn = 0; turn < 2; ++turn) {
-      {
-        const Regions::Stay stay(*regions_, kFirst);
-      }
-      Run([&] {
-        {
-          const Regions::Stay stay(*regions_, kFirst, true);
-        }
-        regions_->AttachPlane(kFirst, kSlot);
-        uint64_t* word = regions_->PlaneWord(kFirst + 8, kSlot);
-        EXPECT_EQ(*word, 0u);
-        EXPECT_EQ(*regions_->OlderThan(word), 0u) << "as it was given back";
-        *word = 71;
-        if (turn != 0) return;
-        *regions_->OlderThan(word) = 70;
-        regions_->NoteOlder(word);
-      }).join();
-      {
-        const Regions::Stay stay(*regions_, kFirst);
-      }
-    }
-    EXPECT_EQ(taken_in,
-              (std::vector<std::pair<uint64_t, uint64_t>>{{kFirst + 8, 71}, {kFirst + 8, 70}, {kFirst + 8, 71}}));
-  }).join();
-}
-
 // A plane that was given back serves another page: whoever remembers it as that of the first must not store there.
 TEST_F(RegionsTest, PlaneThatWasGivenBackIsNotTheOldOne) {
   constexpr Slot kSlot{1};
