@@ -1,7 +1,7 @@
 // PackedRecord: the accesses to one granule that do not fit into its cell (packed_cell.h), as words in an arena of their own; 32 bytes
 // with room for 3 words, then 64 with 7, and so on.
 //
-// Home. A thread's latest access stands at a place that its slot says, unless another thread's does: so the access path of the runtime
+// Home. A thread's latest access stands at a place that its slot says, unless another thread's does, or it was renewed where it stood: so the access path of the runtime
 // finds it with one addition.
 //
 // Owner. A record that has words of one slot only says so: then that thread has nobody to be compared with (PackedCell::ReplaceOwn).
@@ -108,16 +108,6 @@ struct PackedRecord {
     return true;
   }
 
-  // Where an access like `mine`, at an earlier time, stands; null: nowhere, or there is more to do. Others that `mine` covers may stay: they are older, and what races with
-  // them races with it.
-  [[gnu::always_inline]] uint64_t* PlaceToRenew(PackedAccess mine) {
-    if (!IsOwn(mine.slot()) || Any(racy) || capacity > kHomes) return nullptr;
-    for (uint32_t i = 0; i < capacity; ++i) {
-      if (PackedAccess(words[i]).IsRenewedBy(mine)) return &words[i];
-    }
-    return nullptr;
-  }
-
   // The same in a small one, if the latest access was this one to other bytes: so a buffer is filled or read byte by byte. "no": nothing has
   // changed; or the record is not needed any more.
   [[gnu::always_inline]] bool GoesOn(PackedAccess mine) {
@@ -134,6 +124,16 @@ struct PackedRecord {
     left[home] = latest | mine.word();
     for (uint32_t i = 0; i < kFirstCapacity; ++i) Set(i, left[i]);
     return true;
+  }
+
+  // Where an access like `mine`, at an earlier time, stands; null: nowhere, or there is more to do. Others that `mine` covers may stay: they are older, and what races with
+  // them races with it.
+  [[gnu::always_inline]] uint64_t* PlaceToRenew(PackedAccess mine) {
+    if (!IsOwn(mine.slot()) || Any(racy) || capacity > kHomes) return nullptr;
+    for (uint32_t i = 0; i < capacity; ++i) {
+      if (PackedAccess(Word(i)).IsRenewedBy(mine)) return &words[i];
+    }
+    return nullptr;
   }
 
   // What a cell has in the place of an access: the address, shifted, and in the bit that is free because records are aligned to 32 bytes,

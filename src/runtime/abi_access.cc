@@ -404,10 +404,11 @@ template <int kSize, AccessKind kKind, bool kIsInRecord, void (*kSlow)(void*)>
   }
   t->SetModeWord(outside);
   if (!done) REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
+  if (kIsInRecord) NoteSeen(addr, now.bytes(), IsWrite(kKind));
   if (Detector::Count(t->state, kKind) % Thread::kMemoryCheck == 0) REDFLAG_TAIL_CALL CheckMemory(p);
 }
 
-// What an aligned access comes to that no filter knows.
+// What an aligned access comes to that no filter knows. Accesses are renewed where nothing but their order counts, as it does where there are planes.
 template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::always_inline]] inline void RecordSomehow(void* p) {
   if constexpr (kHasPlanes) {
