@@ -1,5 +1,5 @@
 // PackedCell::Opened: a packed cell whose lock is held, or that somebody is alone with: all that takes more than a glance at its two words. Accesses are found, kept, taken away and moved
-// between the cell and its record (packed_record.h) here; what needs no lock is in packed_cell.h, which includes this.
+// between the cell and its record (packed_record.h) here; what needs no lock is in packed_cell.h.
 //
 // Made by whoever examines, records or forgets accesses, on any thread, for as long as that takes; the destructor puts the words back and opens the lock. Nothing may be waited for meanwhile. Of one
 // that is made `is_alone` the lock is not taken: nobody else can change the cell then.

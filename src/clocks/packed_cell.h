@@ -20,7 +20,7 @@
 // Freed memory. Whoever touches it, in whatever order, is told of (EndsQuickly, Opened::End): the free is remembered as an access that nobody
 // knows of, and beside it, for the report, who made it and when.
 //
-// Invariant and rules are those of AccessHistory. All-zero memory is an empty cell.
+// Invariant and rules are those of AccessHistory. All-zero memory is an empty cell. Whoever makes one includes opened_packed_cell.h.
 #pragma once
 
 #include <cstddef>
@@ -333,5 +333,3 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
 static_assert(sizeof(PackedCell<struct AnyMem>) == 16);
 
 }  // namespace redflag
-
-#include "clocks/opened_packed_cell.h"

@@ -16,7 +16,7 @@
 #endif
 #include REDFLAG_DETECTOR_HEADER
 
-#include "clocks/packed_cell.h"
+#include "clocks/opened_packed_cell.h"
 #include "runtime/boxed.h"
 
 namespace redflag::rt {

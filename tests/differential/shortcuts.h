@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "clocks/packed_cell.h"
+#include "clocks/opened_packed_cell.h"
 #include "events/access.h"
 #include "events/race_record.h"
 

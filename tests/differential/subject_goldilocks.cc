@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/mem.h"
-#include "clocks/packed_cell.h"
+#include "clocks/opened_packed_cell.h"
 #include "detectors/goldilocks.h"
 #include "detectors/goldilocks_online.h"
 #include "tests/differential/compare.h"

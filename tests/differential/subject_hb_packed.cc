@@ -1,7 +1,7 @@
 // hb as it runs inside programs, its cells in two words: it must agree with the oracle as well. Once with the general way alone,
 // and once as the runtime does it.
 #include "base/mem.h"
-#include "clocks/packed_cell.h"
+#include "clocks/opened_packed_cell.h"
 #include "detectors/hb.h"
 #include "tests/differential/compare.h"
 #include "tests/differential/shortcuts.h"

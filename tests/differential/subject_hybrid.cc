@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/mem.h"
-#include "clocks/packed_cell.h"
+#include "clocks/opened_packed_cell.h"
 #include "detectors/hybrid.h"
 #include "tests/differential/compare_reports.h"
 #include "tests/differential/oracle.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "clocks/packed_cell.h"
+#include "clocks/opened_packed_cell.h"
 #include "detectors/hb.h"
 #include "explorer.h"
 

@@ -1,7 +1,5 @@
 // The packed cell against what it stands for: one word an access, the filter without a lock, many threads at once. That it
 // decides races like the exact one is the differential suite's business (subject_hb_packed.cc).
-#include "clocks/packed_cell.h"
-
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -11,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/mem.h"
+#include "clocks/opened_packed_cell.h"
 #include "detectors/hb.h"
 
 namespace redflag {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "clocks/packed_cell.h"
+#include "clocks/opened_packed_cell.h"
 
 namespace redflag {
 namespace {
