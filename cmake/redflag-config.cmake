@@ -35,6 +35,9 @@ if(NOT TARGET redflag::redflag)
       "$<$<COMPILE_LANG_AND_ID:${_redflag_language},GNU>:SHELL:-isystem \"${_redflag_prefix}/lib/redflag/shims/include\">"
       "$<$<COMPILE_LANG_AND_ID:${_redflag_language},Clang,AppleClang>:SHELL:-Xclang -fsanitize=thread>")
   endforeach()
+  # Programs have the entry points in themselves; before the library, which has them too.
+  target_link_options(redflag::redflag INTERFACE
+    "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:LINKER:${_redflag_prefix}/lib/redflag/entry_points.o>")
   # Before everything else, as an interposing library must be; and as a library, for the run path and for static libraries.
   target_link_options(redflag::redflag INTERFACE
     "SHELL:-Wl,--push-state,--no-as-needed \"${_redflag_runtime}\" -Wl,--pop-state")

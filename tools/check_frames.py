@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do the compiler's calls before each access to memory work without a stack frame? Every program calls them all the time.
 
-  tools/check_frames.py libredflag_rt.so
+  tools/check_frames.py libredflag_rt.so entry_points.o ...
 
 Each entry point must store nothing on the stack and call nothing; what is more to do is jumped to. Exit code 1 names those that do not keep to
 that.
@@ -43,22 +43,28 @@ def frames(disassembly: str) -> tuple[set[str], dict[str, str]]:
     return seen, wrong
 
 
-def main() -> int:
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        print(__doc__, file=sys.stderr if len(sys.argv) != 2 else sys.stdout)
-        return 2 if len(sys.argv) != 2 else 0
-    run = subprocess.run(["objdump", "-d", "--no-show-raw-insn", sys.argv[1]], capture_output=True, text=True, check=False)
+def check(path: str) -> int:
+    """The exit code for one library or object file."""
+    run = subprocess.run(["objdump", "-d", "--no-show-raw-insn", path], capture_output=True, text=True, check=False)
     if run.returncode != 0:
         print(f"check_frames: objdump: {run.stderr}", file=sys.stderr)
         return 2
     seen, wrong = frames(run.stdout)
     if len(seen) < LEAST:
-        print(f"check_frames: {sys.argv[1]} has {len(seen)} entry points for accesses, {LEAST} were expected", file=sys.stderr)
+        print(f"check_frames: {path} has {len(seen)} entry points for accesses, {LEAST} were expected", file=sys.stderr)
         return 1
     for name, why in sorted(wrong.items()):
-        print(f"check_frames: {name} has a stack frame: {why}", file=sys.stderr)
-    print(f"{len(seen) - len(wrong)} of {len(seen)} entry points have no frame")
+        print(f"check_frames: {path}: {name} has a stack frame: {why}", file=sys.stderr)
+    print(f"{path}: {len(seen) - len(wrong)} of {len(seen)} entry points have no frame")
     return 1 if wrong else 0
+
+
+def main() -> int:
+    paths = sys.argv[1:]
+    if not paths or paths[0].startswith("-"):
+        print(__doc__, file=sys.stdout if paths else sys.stderr)
+        return 0 if paths else 2
+    return max([check(path) for path in paths])
 
 
 if __name__ == "__main__":

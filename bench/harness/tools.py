@@ -43,7 +43,7 @@ _DRD_REPORT = r"Conflicting (?:load|store)"
 def _redflag(detector: str, toolchain: Toolchain, baseline: str, title: str, suffix: str = "", full_only: bool = False) -> Tool:
     return Tool(f"redflag-{detector}{suffix}", title, toolchain, baseline,
                 (str(_REDFLAG), "run", "-d", detector, "--exit-code", "0", "--"), ours=True, report=r"DATA RACE on ",
-                parts=(_REDFLAG, _RUNTIMES / detector / "libredflag_rt.so"), full_only=full_only)
+                parts=(_REDFLAG, _RUNTIMES / "entry_points.o", _RUNTIMES / detector / "libredflag_rt.so"), full_only=full_only)
 
 TOOLS: tuple[Tool, ...] = (
     Tool("native-gcc", "native, g++ 12", GCC, "native-gcc"),

@@ -202,6 +202,8 @@ CompilerJob Understand(const std::vector<std::string>& arguments) {
                              "--compile", "--assemble", "--preprocess"}))
         stops_early = true;
       if (IsOneOf(argument, {"-static", "--static", "-static-pie"})) job.is_static = true;
+      if (IsOneOf(argument, {"-shared", "--shared", "-Wl,-shared", "-Wl,--shared", "-Wl,-Bshareable"}))
+        job.is_library = true;
       if (IsOneOf(argument, {"-nostdlib", "-nodefaultlibs"})) job.plain_libs = false;
       if (IsOneOf(argument, {"-nostdinc", "-ffreestanding", "-fno-hosted"}) || argument.starts_with("-fno-builtin")) {
         job.plain_headers = false;
@@ -258,17 +260,19 @@ std::vector<std::string> Instrumented(CompilerFamily family, const std::vector<s
 
   const bool instruments = job.compiles && job.instruments;
   const bool is_gcc = family == CompilerFamily::kGcc;
-  // -fsanitize=thread would instrument as well, and with -nostdlib it links nothing.
+  // As its own runtime, g++ puts ours before everything else. -fsanitize=thread would instrument as well, and with -nostdlib it links nothing.
   const bool as_tsan = is_gcc && job.plain_libs && (instruments || !job.compiles);
   std::vector<std::string> out;
-  if (job.links && as_tsan) out.push_back("-L" + shims.string());
-  if (job.links && !as_tsan) {
+  // Before the library, which has them too. For the linker alone: as an input it would change what compilers call files that they leave behind.
+  if (job.links && !job.is_library) out.push_back("-Wl," + (runtime.parent_path() / "entry_points.o").string());
+  if (job.links) {
     out.push_back("-L" + runtime.string());
     out.emplace_back("-Wl,--push-state,--no-as-needed");
     out.emplace_back("-lredflag_rt");
     out.emplace_back("-Wl,--pop-state");
+    out.push_back("-Wl,-rpath," + runtime.string());
   }
-  if (job.links) out.push_back("-Wl,-rpath," + runtime.string());
+  if (job.links && as_tsan) out.push_back("-L" + shims.string());
   if (is_gcc && instruments && job.plain_headers && !throws) {
     out.emplace_back("-isystem");
     out.push_back((shims / "include").string());

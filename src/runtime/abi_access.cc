@@ -1,76 +1,22 @@
-// The compiler's calls before each access to memory (-fsanitize=thread), as g++ and clang emit them.
+// What the compiler's calls before each access to memory come to that the first filter does not know (entry_points.cc), and calls that are made less often.
 //
-// The fast path has no frame: the filter word of the cell is compared with the thread's tag, and if this thread made an access
-// in its current segment that makes this one redundant, that is all. The slow path has the signature of the entry point and is
-// called last, so that it becomes a jump and finds the program's return address as its own.
+// Each function has the signature of the entry point and is called last, so that it becomes a jump and finds the program's return address as its own. Filters have no frame.
 #include <cstdint>
 
 #include "base/tail_call.h"
 #include "clocks/packed_record.h"
 #include "runtime/abi.h"
 #include "runtime/emit.h"
+#include "runtime/filter.h"
 #include "runtime/gate.h"
 #include "runtime/library_rules.h"
+#include "runtime/linked.h"
 #include "runtime/plain_code.h"
 #include "runtime/runtime.h"
 #include "runtime/transactions.h"
 
 namespace redflag::rt {
 namespace {
-
-constexpr uint64_t kWriteBit = uint64_t{2} << (PackedAccess::kKindShift - PackedAccess::kBytesShift);
-constexpr uint64_t kBytesField = 0xff;
-constexpr uint64_t kAllButTime = (uint64_t{1} << (PackedAccess::kTimeShift - PackedAccess::kBytesShift)) - 1;
-
-// What a word differs in from the tag; bits of the bytes field: bytes that it lacks.
-template <bool kIsWrite>
-[[gnu::always_inline]] inline uint64_t DifferenceToTag(uint64_t word) {
-  const uint64_t label = word >> PackedAccess::kBytesShift;
-  return (kIsWrite ? label : label | kWriteBit) ^ local.tag;
-}
-
-// Does all agree that matters for an access to `needed` of a granule's bytes?
-inline bool IsHit(uint64_t difference, uint64_t needed) { return (difference & (~kBytesField | needed)) == 0; }
-
-// The first filter: a word of the plane, if the thread has one, else of the cell. `needed`: of one granule, or if kIsLong of several, 8 bits
-// each; of more than two it knows nothing.
-template <bool kIsWrite, bool kIsLong>
-[[gnu::always_inline]] inline bool IsKnown(const void* p, uint64_t needed) {
-  const auto addr = reinterpret_cast<uint64_t>(p);
-  const bool is_one = !kIsLong || needed <= kBytesField;
-  if (kIsLong && needed > 0xffff) return false;
-  const auto is_hit = [&](const uint64_t* word, int step) __attribute__((always_inline)) {
-    if (!IsHit(DifferenceToTag<kIsWrite>(__atomic_load_n(word, __ATOMIC_RELAXED)), needed & kBytesField)) return false;
-    return is_one || IsHit(DifferenceToTag<kIsWrite>(__atomic_load_n(word + step, __ATOMIC_RELAXED)), needed >> 8);
-  };
-  if constexpr (kHasPlanes && !kIsWrite) {
-    if (const uint64_t* word = Planes::Recall(local.planes, addr)) {
-      const bool is_last = Planes::WordOf(addr) == Planes::kWords - 1;  // the next one is in another plane
-      return (is_one || !is_last) && is_hit(word, 1);
-    }
-  }
-  return is_hit(reinterpret_cast<const uint64_t*>(local.cells + (addr & local.fold) * 2) + (kIsWrite ? 0 : 1), 2);
-}
-
-// The same of one granule, of the word that the cell has for this kind of access.
-template <bool kIsWrite>
-[[gnu::always_inline]] inline bool IsKnownToCell(const void* p, uint64_t needed) {
-  const uint64_t at = (reinterpret_cast<uint64_t>(p) & local.fold) * 2;
-  const auto* words = reinterpret_cast<const uint64_t*>(local.cells + at);
-  return IsHit(DifferenceToTag<kIsWrite>(__atomic_load_n(words + (kIsWrite ? 0 : 1), __ATOMIC_RELAXED)), needed);
-}
-
-// The bytes of an access: in its granule, in the next one, and so on, 8 bits each.
-template <int kSize>
-inline uint64_t NeededOf(const void* p) {
-  return ((uint64_t{1} << kSize) - 1) << (reinterpret_cast<uint64_t>(p) & 7);
-}
-
-// The same of an aligned one.
-template <int kSize>
-inline uint64_t AlignedOf(const void* p) {
-  return kSize == 8 ? kBytesField : NeededOf<kSize>(p) & kBytesField;
-}
 
 using Words = Detector::Cell::Words;
 inline Detector::Cell& CellOf(const void* p) {
@@ -316,12 +262,12 @@ template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
 
 // What an access comes to that the first filter does not know.
 template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
-[[gnu::noinline]] void LookAtEach(void* p) {
+[[gnu::always_inline]] inline void LookAtEach(void* p) {
   const auto* at = static_cast<const char*>(p);
   uint64_t needed = NeededOf<kSize>(p);
   for (; needed != 0; needed >>= 8, at += kGranule) {
     const uint64_t here = needed & kBytesField;
-    if (!IsSeen<IsWrite(kKind)>(at, here) && !IsKnown<IsWrite(kKind), false>(at, here) &&
+    if (!IsSeen<IsWrite(kKind)>(at, here) && !IsKnown<kHasPlanes, IsWrite(kKind), false>(at, here) &&
         !IsHitAgain<IsWrite(kKind)>(at, here)) {
       break;
     }
@@ -420,7 +366,7 @@ template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
 
 // What a read comes to that the plane does not know.
 template <int kSize, void (*kSlow)(void*)>
-[[gnu::noinline]] void LookBeyondPlane(void* p) {
+[[gnu::always_inline]] inline void LookBeyondPlane(void* p) {
   const uint64_t needed = AlignedOf<kSize>(p);
   const uint64_t* word = Planes::Recall(local.planes, reinterpret_cast<uint64_t>(p));
   if (word != nullptr) {  // a signal handler may have come since
@@ -430,20 +376,10 @@ template <int kSize, void (*kSlow)(void*)>
   if (!IsHitAgain<false>(p, needed)) REDFLAG_TAIL_CALL RecordSomehow<kSize, AccessKind::kRead, kSlow>(p);
 }
 
-// An aligned access.
+// What an aligned access comes to that the cell does not know at first sight.
 template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
-[[gnu::always_inline]] inline void Access(void* p) {
-  const uint64_t needed = AlignedOf<kSize>(p);
-  if constexpr (kHasPlanes && !IsWrite(kKind)) {
-    if (const uint64_t* word = Planes::Recall(local.planes, reinterpret_cast<uint64_t>(p))) {
-      if (IsHit(DifferenceToTag<false>(__atomic_load_n(word, __ATOMIC_RELAXED)), needed)) [[likely]]
-        return;
-      REDFLAG_TAIL_CALL LookBeyondPlane<kSize, kSlow>(p);
-    }
-  }
-  if (IsKnownToCell<IsWrite(kKind)>(p, needed)) [[likely]]
-    return;
-  if (!IsHitAgain<IsWrite(kKind)>(p, needed)) REDFLAG_TAIL_CALL RecordSomehow<kSize, kKind, kSlow>(p);
+[[gnu::always_inline]] inline void LookAgain(void* p) {
+  if (!IsHitAgain<IsWrite(kKind)>(p, AlignedOf<kSize>(p))) REDFLAG_TAIL_CALL RecordSomehow<kSize, kKind, kSlow>(p);
 }
 
 inline void Slow(const void* p, uint64_t bytes, AccessKind kind, uint64_t place) {
@@ -510,7 +446,6 @@ template <AccessKind kKind>
   if (outcome == Outcome::kNotDone) return Slow(p, sizeof *p, kKind, place);
   Detector::Count(local.thread->state, kKind);
 }
-[[gnu::noinline]] void RecordVptrRead(void** p) { RecordVptr<AccessKind::kRead>(p, REDFLAG_CALLER); }
 [[gnu::noinline]] void RecordVptrUpdate(void** p, void*) { RecordVptr<AccessKind::kWrite>(p, REDFLAG_CALLER); }
 
 }  // namespace
@@ -519,51 +454,39 @@ template <AccessKind kKind>
 using redflag::AccessKind;
 using namespace redflag::rt;  // NOLINT: this file is the outside of that namespace
 
-// Aligned.
-#define REDFLAG_ACCESS(name, size, kind)                                      \
-  REDFLAG_ABI void __tsan_##name##size(void* p) {                             \
-    Access<size, AccessKind::kind, AlignedAccess<size, AccessKind::kind>>(p); \
+#define REDFLAG_ACCESSES(size)                                                       \
+  void REDFLAG_LINKED(read##size)(void* p) {                                         \
+    LookAgain<size, AccessKind::kRead, AlignedAccess<size, AccessKind::kRead>>(p);   \
+  }                                                                                  \
+  void REDFLAG_LINKED(read##size##_beyond_plane)(void* p) {                          \
+    LookBeyondPlane<size, AlignedAccess<size, AccessKind::kRead>>(p);                \
+  }                                                                                  \
+  void REDFLAG_LINKED(write##size)(void* p) {                                        \
+    LookAgain<size, AccessKind::kWrite, AlignedAccess<size, AccessKind::kWrite>>(p); \
   }
-#define REDFLAG_ACCESSES(size)               \
-  REDFLAG_ACCESS(read, size, kRead)          \
-  REDFLAG_ACCESS(write, size, kWrite)        \
-  REDFLAG_ACCESS(read_write, size, kWrite)   \
-  REDFLAG_ACCESS(volatile_read, size, kRead) \
-  REDFLAG_ACCESS(volatile_write, size, kWrite)
 REDFLAG_ACCESSES(1)
 REDFLAG_ACCESSES(2)
 REDFLAG_ACCESSES(4)
 REDFLAG_ACCESSES(8)
 #undef REDFLAG_ACCESSES
-#undef REDFLAG_ACCESS
 
-// Anywhere: in one granule with luck, in two, in three. Those of 16 bytes are called unaligned or not as the program sees it.
-#define REDFLAG_ACCESS(name, size, is_write, kind)                                               \
-  REDFLAG_ABI void __tsan_##name##size(void* p) {                                                \
-    if (IsKnown<is_write, true>(p, NeededOf<size>(p))) return;                                   \
-    REDFLAG_TAIL_CALL LookAtEach<size, AccessKind::kind, SlowAccess<size, AccessKind::kind>>(p); \
+#define REDFLAG_ACCESSES(size)                                                     \
+  void REDFLAG_LINKED(long_read##size)(void* p) {                                  \
+    LookAtEach<size, AccessKind::kRead, SlowAccess<size, AccessKind::kRead>>(p);   \
+  }                                                                                \
+  void REDFLAG_LINKED(long_write##size)(void* p) {                                 \
+    LookAtEach<size, AccessKind::kWrite, SlowAccess<size, AccessKind::kWrite>>(p); \
   }
-#define REDFLAG_ACCESSES(prefix, size)                      \
-  REDFLAG_ACCESS(prefix##read, size, false, kRead)          \
-  REDFLAG_ACCESS(prefix##write, size, true, kWrite)         \
-  REDFLAG_ACCESS(prefix##read_write, size, true, kWrite)    \
-  REDFLAG_ACCESS(prefix##volatile_read, size, false, kRead) \
-  REDFLAG_ACCESS(prefix##volatile_write, size, true, kWrite)
-REDFLAG_ACCESSES(unaligned_, 2)
-REDFLAG_ACCESSES(unaligned_, 4)
-REDFLAG_ACCESSES(unaligned_, 8)
-REDFLAG_ACCESSES(unaligned_, 16)
-REDFLAG_ACCESSES(, 16)
+REDFLAG_ACCESSES(2)
+REDFLAG_ACCESSES(4)
+REDFLAG_ACCESSES(8)
+REDFLAG_ACCESSES(16)
 #undef REDFLAG_ACCESSES
-#undef REDFLAG_ACCESS
 
-REDFLAG_ABI void __tsan_vptr_read(void** p) {
-  if (IsKnown<false, false>(p, kBytesField)) return;
-  REDFLAG_TAIL_CALL RecordVptrRead(p);
-}
+void REDFLAG_LINKED(vptr_read)(void** p) { RecordVptr<AccessKind::kRead>(p, REDFLAG_CALLER); }
 // Storing the same value again, as derived destructors do for their own type, changes nothing and is no race.
 REDFLAG_ABI void __tsan_vptr_update(void** p, void* value) {
-  if (*p == value || IsKnown<true, false>(p, kBytesField)) return;
+  if (*p == value || IsKnown<kHasPlanes, true, false>(p, kBytesField)) return;
   REDFLAG_TAIL_CALL RecordVptrUpdate(p, value);
 }
 
@@ -574,8 +497,8 @@ REDFLAG_ABI void __tsan_write_range(void* p, unsigned long bytes) {
 
 // ---- Calls ----
 
-REDFLAG_ABI void __tsan_func_entry(void* pc) { EnterFunction(reinterpret_cast<uint64_t>(pc)); }
-REDFLAG_ABI void __tsan_func_exit() { LeaveFunction(); }
+void REDFLAG_LINKED(func_entry)(void* pc) { EnterFunction(reinterpret_cast<uint64_t>(pc)); }
+void REDFLAG_LINKED(func_exit)() { LeaveFunction(); }
 
 // Called by a constructor of every instrumented module.
 REDFLAG_ABI void __tsan_init() {

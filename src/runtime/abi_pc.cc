@@ -72,5 +72,5 @@ REDFLAG_UNALIGNED(64)
 // For tests: whether functions that were left in other ways than by returning are off the stack.
 REDFLAG_ABI unsigned long __tsan_testonly_shadow_stack_current_size() {
   const Thread* t = local.thread;
-  return t == nullptr ? 0 : static_cast<unsigned long>(local.top - t->frames()) + t->lost_frames;
+  return t == nullptr ? 0 : static_cast<unsigned long>(local.top - t->frames()) + t->lost_frames();
 }

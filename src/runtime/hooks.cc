@@ -532,7 +532,7 @@ void LeaveFunction() { rt::LeaveFunction(); }
 
 uint64_t CallDepth() {
   const Thread* thread = rt::local.thread;
-  return thread == nullptr ? 0 : static_cast<uint64_t>(rt::local.top - thread->frames()) + thread->lost_frames;
+  return thread == nullptr ? 0 : static_cast<uint64_t>(rt::local.top - thread->frames()) + thread->lost_frames();
 }
 Ignored HandlerBegins(bool is_fault) {
   Thread* t = rt::local.thread;
@@ -576,7 +576,7 @@ void LeaveCallsTo(uint64_t depth) {
   if (depth < thread->handler_depth) thread->handler_depth = 0;  // out of a handler
   const uint64_t kept = depth < Thread::kFrames ? depth : Thread::kFrames;
   rt::local.top = thread->frames() + kept;
-  thread->lost_frames = static_cast<uint32_t>(depth - kept);
+  thread->LoseFrames(static_cast<uint32_t>(depth - kept));
 }
 
 }  // namespace redflag::hooks

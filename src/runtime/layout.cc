@@ -71,9 +71,11 @@ bool Layout::FoldsApart() const {
 }
 
 Layout CurrentLayout() {
+  // The dynamic linker is where libraries are. Without one (it was started as the program itself, or there is none) this one is, unless it is part of the program.
+  const uint64_t linker = getauxval(AT_BASE);
   Layout layout{.image = getauxval(AT_PHDR),
                 .heap_end = static_cast<uint64_t>(arch::Syscall(SYS_brk, 0)),
-                .libraries = reinterpret_cast<uint64_t>(&CurrentLayout),
+                .libraries = linker != 0 ? linker : reinterpret_cast<uint64_t>(&CurrentLayout),
                 .stack = getauxval(AT_EXECFN)};
   if (layout.heap_end < layout.image) layout.heap_end = layout.image;
   return layout;

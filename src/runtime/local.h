@@ -1,5 +1,7 @@
-// What a thread keeps at hand: the words that the access path reads on every call, in initial-exec thread-local storage, so that
-// each is one instruction away. Everything else of a thread is behind `thread`.
+// What a thread keeps at hand: the words that the access path reads on every call, in thread-local storage, so that each is one
+// instruction away. Everything else of a thread is behind `thread`.
+//
+// The program has them, if the entry points are linked into it (entry_points.cc), else the runtime library. They are one interface: REDFLAG_LINKED.
 //
 // A thread that the runtime does not know yet has a tag that nothing equals, shadow that is one empty cell, and no room for
 // frames: whatever it does first takes the slow path, which makes its acquaintance.
@@ -32,11 +34,15 @@ inline uint64_t TrailOf(uint64_t below, uint64_t pc) {
 
 class Thread;
 
+// As an owner of regions: whoever has no regions of its own (regions.h).
+inline constexpr uint16_t kOwnsNoRegion = 0xfffe;
+
 struct Local {
   uint64_t tag;  // a plain write of 8 bytes now, above its context (PackedAccess): what the filter compares with
   char* cells;   // the cell of address a is at cells + 2 * (a & fold)
   uint64_t fold;
   Frame* top;        // one past the innermost frame
+  Frame* bottom;     // `top` without a frame; where `limit` is while there are calls for which there was no room
   Frame* limit;      // there is no room from here on
   Thread* thread;    // null: not known yet
   int64_t homes[2];  // of the thread's slot in records, in small ones the second (PackedRecord::HomeOffset)
@@ -67,9 +73,62 @@ inline uint64_t SeenWord(uint64_t addr, uint64_t now, bool is_write) {
   return uint64_t{is_write} << 63 | addr >> (3 + kSeenIndexBits) << kSeenAddressShift | now;
 }
 
-extern __attribute__((tls_model("initial-exec"), visibility("hidden"))) thread_local constinit Local local;
+// The names by which entry points that are linked into a program and the runtime library know each other. The number is another one whenever anything changes that both
+// know: Local, Frame, PlaneOf, what these functions are called for. A program that was linked with other ones is then refused by the dynamic linker.
+#define REDFLAG_LINKED(name) __redflag_linked1_##name
+static_assert(sizeof(Local) == 128 && sizeof(Frame) == 24 && sizeof(PlaneOf) == 16 && Planes::kRemembered == 4096);
+
+// What a thread that nobody knows has in place of shadow.
+extern "C" {
+extern __attribute__((visibility("default"))) char REDFLAG_LINKED(unknown_cell)[16];
+extern __attribute__((visibility("default"))) uint64_t REDFLAG_LINKED(unknown_seen)[kSeenWords];
+extern __attribute__((visibility("default"))) PlaneOf REDFLAG_LINKED(unknown_planes)[Planes::kRemembered];
+}
+inline constexpr Local kUnknown = {.tag = 0,
+                                   .cells = REDFLAG_LINKED(unknown_cell),
+                                   .fold = 0,
+                                   .top = nullptr,
+                                   .bottom = nullptr,
+                                   .limit = nullptr,
+                                   .thread = nullptr,
+                                   .homes = {},
+                                   .slot = {},
+                                   .now = 0,
+                                   .seen = REDFLAG_LINKED(unknown_seen),
+                                   .regions = nullptr,
+                                   .window = nullptr,
+                                   .owner = kOwnsNoRegion,
+                                   .planes = REDFLAG_LINKED(unknown_planes)};
+
+#ifdef REDFLAG_IN_PROGRAM
+#define REDFLAG_TLS_MODEL "local-exec"
+#else
+#define REDFLAG_TLS_MODEL "initial-exec"
+#endif
+extern __attribute__((tls_model(REDFLAG_TLS_MODEL),
+                      visibility("default"))) thread_local constinit Local local asm("__redflag_linked1_local");
 
 inline uint64_t NowOf(Epoch epoch) { return PackedAccess::Label(TimeOf(epoch)) << kSeenTimeShift | 0xff; }
+
+// A call begins. "no": there is no room, or the thread is not known yet.
+[[gnu::always_inline]] inline bool Enter(uint64_t pc) {
+  Frame* top = local.top;
+  if (top == local.limit) [[unlikely]]
+    return false;
+  top->pc = pc;
+  top->trail = TrailOf(top[-1].trail, pc);
+  top->node = kNoContext;
+  local.top = top + 1;
+  return true;
+}
+// The innermost call ends. "no": it is not among the frames.
+[[gnu::always_inline]] inline bool Leave() {
+  Frame* top = local.top;
+  if (top == local.bottom) [[unlikely]]
+    return false;
+  local.top = top - 1;
+  return true;
+}
 
 // Notes that the calling thread has made an access now.
 inline void NoteSeen(uint64_t addr, ByteMask bytes, bool is_write) {

@@ -191,7 +191,7 @@ bool PlainCode::Looks(uint64_t place, uint32_t count) {
 // one that an interceptor tells of, such as operator new, and was made by plain code.
 bool PlainCode::IsServed(uint32_t count) {
   const Thread* t = local.thread;
-  if (t == nullptr || t->lost_frames != 0) return false;
+  if (t == nullptr || t->lost_frames() != 0) return false;
   const Calls& calls = CurrentCalls();
   if (calls.open_count > Calls::kMostOpen) return false;
   const Frame* frame = local.top;

@@ -52,7 +52,10 @@ class Planes {
   // Where the thread has noted what it read here, if it knows such a place; that may be out of date.
   [[gnu::always_inline]] static uint64_t* Recall(PlaneOf* remembered, uint64_t addr) {
     const PlaneOf& entry = EntryOf(remembered, addr);
-    return entry.page == addr >> kPageShift ? entry.words + WordOf(addr) : nullptr;
+    if (entry.page != addr >> kPageShift) return nullptr;
+    uint64_t* word = entry.words + WordOf(addr);
+    if (word == nullptr) __builtin_unreachable();  // a page that is remembered has words: nobody needs to ask
+    return word;
   }
   static void Remember(PlaneOf& entry, uint64_t page, uint64_t* words) {
     entry.page = PlaneOf::kNoPage;

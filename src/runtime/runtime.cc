@@ -23,29 +23,13 @@
 namespace redflag::rt {
 namespace {
 
-// What a thread that nobody knows has in place of shadow.
-alignas(16) char unknown_cell[16];
-uint64_t unknown_seen[kSeenWords];
-PlaneOf unknown_planes[Planes::kRemembered] = {{.page = PlaneOf::kNoPage, .words = nullptr}};
-
 uint32_t OsThreadId() { return static_cast<uint32_t>(arch::Syscall(SYS_gettid, 0, 0, 0, 0, 0, 0)); }
 
 }  // namespace
 
-constexpr Local kUnknown = {.tag = 0,
-                            .cells = unknown_cell,
-                            .fold = 0,
-                            .top = nullptr,
-                            .limit = nullptr,
-                            .thread = nullptr,
-                            .homes = {},
-                            .slot = {},
-                            .now = 0,
-                            .seen = unknown_seen,
-                            .regions = nullptr,
-                            .window = nullptr,
-                            .owner = Regions::kOwnsNothing,
-                            .planes = unknown_planes};
+alignas(16) char REDFLAG_LINKED(unknown_cell)[16];
+uint64_t REDFLAG_LINKED(unknown_seen)[kSeenWords];
+PlaneOf REDFLAG_LINKED(unknown_planes)[Planes::kRemembered] = {{.page = PlaneOf::kNoPage, .words = nullptr}};
 thread_local constinit Local local = kUnknown;
 
 // Set when the runtime has seen this thread's end. What libc and signal handlers still do in it goes unwatched: it would be taken
@@ -218,6 +202,7 @@ void Runtime::Begin(Thread* thread) {
                 .cells = shadow_.cells(),
                 .fold = Shadow::kFold,
                 .top = thread->frames(),
+                .bottom = thread->bottom(),
                 .limit = thread->frames_end(),
                 .thread = thread,
                 .homes = {PackedRecord::HomeOffset(false, Slot{}), PackedRecord::HomeOffset(true, Slot{})},

@@ -545,27 +545,15 @@ class Runtime {
 // ---- Calls: the stack that contexts are made of ----
 
 inline void EnterFunction(uint64_t pc) {
-  Frame* top = local.top;
-  if (top == local.limit) [[unlikely]] {  // unknown, or too deep
-    if (local.thread == nullptr && Runtime::IsActive()) return EnterFunction(pc);
-    if (local.thread != nullptr) ++local.thread->lost_frames;
-    return;
-  }
-  top->pc = pc;
-  top->trail = TrailOf(top[-1].trail, pc);
-  top->node = kNoContext;
-  local.top = top + 1;
+  if (Enter(pc)) return;
+  if (local.thread == nullptr && Runtime::IsActive()) return EnterFunction(pc);
+  if (local.thread != nullptr) local.thread->LoseFrames(local.thread->lost_frames() + 1);
 }
 
 inline void LeaveFunction() {
+  if (Leave()) return;
   Thread* thread = local.thread;
-  if (thread == nullptr) [[unlikely]]
-    return;
-  if (thread->lost_frames != 0) [[unlikely]] {
-    --thread->lost_frames;
-    return;
-  }
-  if (local.top != thread->frames()) --local.top;
+  if (thread != nullptr && thread->lost_frames() != 0) thread->LoseFrames(thread->lost_frames() - 1);
 }
 
 }  // namespace redflag::rt

@@ -182,6 +182,13 @@ class Thread {
 
   Frame* frames() const { return pages_->frames + 1; }
   Frame* frames_end() const { return pages_->frames + 1 + kFrames; }
+  Frame* bottom() const { return lost_frames_ == 0 ? frames() : frames_end(); }  // Local::bottom
+  // Calls for which there was no room. By the thread itself.
+  uint32_t lost_frames() const { return lost_frames_; }
+  void LoseFrames(uint32_t count) {
+    lost_frames_ = count;
+    local.bottom = bottom();
+  }
 
   bool Ignores(AccessKind kind) const {
     return mode.ignore != 0 || (IsWrite(kind) ? mode.ignore_writes : mode.ignore_reads) != 0;
@@ -190,7 +197,6 @@ class Thread {
   Detector::Thread state;
   uint64_t now = 0;                 // slot and time, where PackedAccess has them
   Vector<HeldAt, AtomicMem> locks;  // in order of acquisition
-  uint32_t lost_frames = 0;         // calls below the limit of `frames`
   // What keeps an access from being recorded at once: together, so that one look tells that there is none of it.
   struct alignas(8) Mode {
     uint8_t inside = 0;             // in the runtime: signal handlers that come now are not watched
@@ -315,6 +321,7 @@ class Thread {
     return Remember(AccessKey(local.top[-1].trail, chain_key_, place), node);
   }
 
+  uint32_t lost_frames_ = 0;
   ContextId chain_ = kNoContext;
   uint64_t chain_key_ = 0;
   uint64_t places_mask_ = (1u << kFewestPlacesBits) - 1;

@@ -24,7 +24,8 @@ class Builder:
         self.folder = folder
         self.records = records
         folder.mkdir(parents=True, exist_ok=True)
-        parts = [redflag, *sorted((redflag.parent.parent / "lib" / "redflag").rglob("*.so")), *sorted(HERE.rglob("*.h"))]
+        linked = [path for path in sorted((redflag.parent.parent / "lib" / "redflag").rglob("*")) if path.suffix in (".so", ".o")]
+        parts = [redflag, *linked, *sorted(HERE.rglob("*.h"))]
         self.base = hashlib.sha256(b"".join(part.read_bytes() for part in parts) + str(redflag).encode()).hexdigest()
         self.lock = threading.Lock()
         self.locks = {}
@@ -78,8 +79,8 @@ class CrossBuilder(Builder):
     def __init__(self, redflag, folder, tree):
         self.runtime = tree / "lib" / "redflag" / "small"
         super().__init__(redflag, folder)
-        library = self.runtime / "libredflag_rt.so"
-        self.base += hashlib.sha256(library.read_bytes()).hexdigest()
+        for part in (self.runtime / "libredflag_rt.so", self.runtime.parent / "entry_points.o"):
+            self.base += hashlib.sha256(part.read_bytes()).hexdigest()
 
     def compilation(self, is_c, compiler):
         triple = f"{OTHER}-linux-gnu"

@@ -17,11 +17,14 @@ namespace {
 using Arguments = std::vector<std::string>;
 using testing::Contains;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::Not;
 
-Arguments Gcc(const Arguments& arguments) { return Instrumented(CompilerFamily::kGcc, arguments, "/rt", "/shims"); }
-Arguments Clang(const Arguments& arguments) { return Instrumented(CompilerFamily::kClang, arguments, "/rt", "/shims"); }
+Arguments Gcc(const Arguments& arguments) { return Instrumented(CompilerFamily::kGcc, arguments, "/lib/rt", "/shims"); }
+Arguments Clang(const Arguments& arguments) {
+  return Instrumented(CompilerFamily::kClang, arguments, "/lib/rt", "/shims");
+}
 
 std::string RefusalOf(const Arguments& arguments) {
   try {
@@ -80,18 +83,36 @@ TEST(Instrument, CopiesThatTheCompilerMakesAreToldByAHeader) {
   for (const char* option : {"-ffreestanding", "-nostdinc", "-fno-builtin", "-fno-builtin-memset"}) {
     EXPECT_THAT(Gcc({option, "a.cc"}), Not(Contains(folder))) << option;
   }
-  EXPECT_THAT(Instrumented(CompilerFamily::kGcc, {"a.cc"}, "/rt", "/shims", true), Not(Contains(folder)));
+  EXPECT_THAT(Instrumented(CompilerFamily::kGcc, {"a.cc"}, "/lib/rt", "/shims", true), Not(Contains(folder)));
 }
 
 TEST(Instrument, LinkingNamesTheRuntimeBeforeEverythingElse) {
-  EXPECT_THAT(Gcc({"a.o"}), ElementsAre("-L/shims", "-Wl,-rpath,/rt", "a.o", "-fsanitize=thread"));
-  EXPECT_THAT(Clang({"a.o"}), ElementsAre("-L/rt", "-Wl,--push-state,--no-as-needed", "-lredflag_rt", "-Wl,--pop-state",
-                                          "-Wl,-rpath,/rt", "a.o"));
+  const Arguments runtime = {
+      "-Wl,/lib/entry_points.o", "-L/lib/rt",         "-Wl,--push-state,--no-as-needed", "-lredflag_rt",
+      "-Wl,--pop-state",         "-Wl,-rpath,/lib/rt"};
+  Arguments expected = runtime;
+  expected.insert(expected.end(), {"-L/shims", "a.o", "-fsanitize=thread"});  // -ltsan is there
+  EXPECT_THAT(Gcc({"a.o"}), ElementsAreArray(expected));
+  expected = runtime;
+  expected.emplace_back("a.o");
+  EXPECT_THAT(Clang({"a.o"}), ElementsAreArray(expected));
 }
 
 TEST(Instrument, SharedLibrariesAreLinkedWithTheRuntime) {
   EXPECT_THAT(Gcc({"-shared", "a.o"}), Contains("-fsanitize=thread"));
   EXPECT_THAT(Clang({"-shared", "a.o"}), Contains("-lredflag_rt"));
+}
+
+TEST(Instrument, EntryPointsAreLinkedIntoProgramsAndNotIntoLibraries) {
+  const std::string object = "-Wl,/lib/entry_points.o";
+  for (const Arguments& program : {Arguments{"a.o"}, {"a.cc"}, {"-nostdlib", "a.o"}, {"-pie", "a.o"}}) {
+    EXPECT_THAT(Gcc(program), Contains(object));
+    EXPECT_THAT(Clang(program), Contains(object));
+  }
+  for (const char* option : {"-shared", "--shared", "-Wl,-shared", "-c", "-r"}) {
+    EXPECT_THAT(Gcc({option, "a.o"}), Not(Contains(object))) << option;
+    EXPECT_THAT(Clang({option, "a.o"}), Not(Contains(object))) << option;
+  }
 }
 
 TEST(Instrument, ArchivesAndLibrariesAloneAreLinked) {
