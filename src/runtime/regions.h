@@ -35,7 +35,8 @@ class Regions {
  public:
   using Owner = uint16_t;
   static constexpr int kShift = 12;  // of addresses
-  static constexpr Owner kNobody = 0, kReading = 0xfffc, kMoving = 0xfffd, kOwnsNothing = kOwnsNoRegion, kShared = 0xffff;
+  static constexpr Owner kNobody = 0, kReading = 0xfffc, kMoving = 0xfffd, kOwnsNothing = kOwnsNoRegion,
+                         kShared = 0xffff;
   static constexpr uint32_t kMostChanges = 8;
   static constexpr uint32_t kOwners = 1024;  // threads that can own something at one time, and one
 
