@@ -9,17 +9,21 @@
 
 #include "base/arch.h"
 #include "base/hash_map.h"
+#include "intercept/file_places.h"
 
 namespace redflag {
 namespace {
 
-constexpr uint64_t kObjects = uint64_t{1} << 16;
+constexpr uint64_t kObjects = FilePlaces::kPlaces;
 constexpr int kDescriptors = 1 << 16;
 
 // Never read or written: addresses for what has none.
 alignas(8) constinit char objects[kObjects * 8] = {};
 
-// By place in the table above, the place of who watches it, plus 1.
+// Which of them is of which file.
+constinit FilePlaces places = {};
+
+// By place, the place of who watches it, plus 1.
 constinit uint32_t watchers[kObjects] = {};
 
 constinit uint32_t numbers[kDescriptors] = {};  // of files without names; 0: none yet
@@ -32,7 +36,10 @@ constinit uint64_t identities[kDescriptors] = {};
 enum Namespace : uint64_t { kInode = 1, kPorts, kPort, kName, kNumber };
 
 const void* ObjectOf(Namespace space, uint64_t a, uint64_t b = 0) {
-  return &objects[HashKey(HashKey(a + (uint64_t{space} << 56)) + b) % kObjects * 8];
+  bool is_new = false;
+  const uint64_t place = places.PlaceOf(HashKey(HashKey(a + (uint64_t{space} << 56)) + b), is_new);
+  if (is_new) __atomic_store_n(&watchers[place], 0, __ATOMIC_RELAXED);
+  return &objects[place * 8];
 }
 
 uint64_t IndexOf(const void* object) { return static_cast<uint64_t>(static_cast<const char*>(object) - objects) / 8; }

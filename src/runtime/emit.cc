@@ -15,6 +15,7 @@
 #include "runtime/external_tags.h"
 #include "runtime/message.h"
 #include "runtime/owner.h"
+#include "runtime/policy.h"
 #include "runtime/ring_writer.h"
 #include "runtime/run_status.h"
 #include "runtime/runtime.h"
@@ -532,14 +533,20 @@ void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes
 }
 
 ToldRace Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const ToleratedRace* tolerated) {
-  TakeApart(runtime.contexts(), t.record);
   const RaceRecord& record = t.record;
   uint32_t place;
   const auto repeat = [&] {
     told_.CountRepeat(place);
     return ToldRace{.is_suppressed = told_.IsSuppressed(place)};
   };
-  if (!IsNews(runtime, record, false, place)) return repeat();
+  const uint64_t key = ToldLately::KeyOf(record, told_.generation());
+  if (t.told_lately.Knows(key, record.granule, place) && !Policies::are_on()) return repeat();
+  TakeApart(runtime.contexts(), t.record);
+  if (!IsNews(runtime, record, false, place)) {
+    if (BlockInfo block; runtime.FindBlock(Raw(record.granule), block))
+      t.told_lately.Add(key, block.begin, block.bytes, place);
+    return repeat();
+  }
   ScopedLock guard(lock_);
   if (!IsNews(runtime, record, true, place)) return repeat();
   StartIfDeferred();

@@ -371,7 +371,7 @@ bool Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKin
       Examine(t, granule, bytes, kind, context, IfRacy::kGoesOn);
     return if_racy == IfRacy::kReported;
   }
-  if (Watch::is_on()) [[unlikely]]
+  if (Watch::MayBeOn(shadow_.CellAt(granule))) [[unlikely]]
     Watch::See(*this, t, granule, bytes, kind, context, addr, size);
   return true;
 }

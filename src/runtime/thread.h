@@ -15,6 +15,7 @@
 #include "runtime/own_locks.h"
 #include "runtime/refusal.h"
 #include "runtime/told_in_transaction.h"
+#include "runtime/told_races.h"
 
 namespace redflag::rt {
 
@@ -266,6 +267,7 @@ class Thread {
   bool is_stale = false;    // its Local says what was true in another era
   Thread* next_registered = nullptr;
   static constexpr int64_t kMemoryCheck = 1u << 14;
+  ToldLately told_lately;
   // Entries of the table of blocks that are free, at hand.
   static constexpr uint32_t kSpareBlocks = 64;
   uint32_t spare_blocks[kSpareBlocks];

@@ -8,8 +8,41 @@
 #include <cstdint>
 
 #include "base/hash_map.h"
+#include "base/ids.h"
+#include "events/race_record.h"
 
 namespace redflag::rt {
+
+// What a thread has found again lately, so that it need not ask: data that is handed on in ways that a detector does not know can have as many races as bytes. By what the
+// detector found, and where: on the heap, of which all is alike, in a block that it was found in before. That one may be another by now, of the heap as well.
+class ToldLately {
+ public:
+  // `generation`: of the races that were told (ToldRaces).
+  static uint64_t KeyOf(const RaceRecord& record, uint32_t generation) {
+    const AccessRecord& other = record.earlier[0];
+    const uint64_t contexts = uint64_t{Raw(record.access.context)} << 32 | Raw(other.context);
+    return HashKey(contexts ^ HashKey(uint64_t{generation} << 8 | Raw(other.bytes)));
+  }
+  bool Knows(uint64_t key, Addr granule, uint32_t& place) const {
+    const Entry& entry = entries_[key % kEntries];
+    place = entry.place;
+    return entry.key == key && Raw(granule) - entry.begin < entry.bytes;
+  }
+  // It is in a block of the heap.
+  void Add(uint64_t key, uint64_t begin, uint64_t bytes, uint32_t place) {
+    entries_[key % kEntries] = {.key = key, .begin = begin, .bytes = bytes, .place = place};
+  }
+
+ private:
+  static constexpr uint32_t kEntries = 64;
+  struct Entry {
+    uint64_t key;
+    uint64_t begin;
+    uint64_t bytes;  // 0: nothing
+    uint32_t place;
+  };
+  Entry entries_[kEntries] = {};
+};
 
 class ToldRaces {
  public:
@@ -57,7 +90,9 @@ class ToldRaces {
     for (Told& told : told_) told = {};
     count_ = 0;
     repeats_ = 0;
+    ++generation_;
   }
+  uint32_t generation() const { return generation_; }
 
  private:
   static constexpr uint32_t kKeys = 1u << 16;
@@ -89,6 +124,7 @@ class ToldRaces {
   uint64_t keys_[kKeys] = {};  // a hash set; 0: free
   Told told_[kKeys] = {};      // of each key
   uint32_t count_ = 0;
+  uint32_t generation_ = 1;
   uint64_t repeats_ = 0;
 };
 

@@ -21,7 +21,21 @@ bool IsSeen(const Watched& watched, const Watched::Seen& seen) {
 
 }  // namespace
 
-constinit uint64_t Watch::filter_ = 0;
+constinit uint64_t Watch::filter_[] = {};
+constinit bool Watch::is_on_ = false;
+
+// Bits are never missing meanwhile, of what is watched before and after.
+void Watch::FillFilter() {
+  uint64_t bits[kFilterBits / 64] = {};
+  bool is_on = false;
+  for (const Watched& watched : places) {
+    if (watched.granule == 0) continue;
+    bits[NumberOf(watched.cell) / 64] |= uint64_t{1} << NumberOf(watched.cell) % 64;
+    is_on = true;
+  }
+  for (uint32_t i = 0; i < kFilterBits / 64; ++i) __atomic_store_n(&filter_[i], bits[i], __ATOMIC_RELAXED);
+  __atomic_store_n(&is_on_, is_on, __ATOMIC_RELAXED);
+}
 
 void Watch::Begin(uint64_t granule, const void* cell, ByteMask racy, uint64_t sequence) {
   ScopedLock guard(lock);
@@ -38,16 +52,12 @@ void Watch::Begin(uint64_t granule, const void* cell, ByteMask racy, uint64_t se
   place->cell = cell;
   place->count = 0;
   __atomic_store_n(&place->granule, granule, __ATOMIC_RELAXED);
-  __atomic_store_n(&filter_, filter_ | BitOf(cell), __ATOMIC_RELAXED);
+  FillFilter();
 }
 
 void Watch::Stop(Watched& watched) {
   __atomic_store_n(&watched.granule, 0, __ATOMIC_RELAXED);
-  uint64_t filter = 0;
-  for (const Watched& other : places) {
-    if (other.granule != 0) filter |= BitOf(other.cell);
-  }
-  __atomic_store_n(&filter_, filter, __ATOMIC_RELAXED);
+  FillFilter();
 }
 
 void Watch::See(Runtime& runtime, Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
@@ -84,8 +94,8 @@ void Watch::End(Runtime& runtime, uint64_t addr, uint64_t bytes) {
 
 void Watch::Clear() {
   lock = {};
-  filter_ = 0;
   for (Watched& watched : places) watched.granule = 0;
+  FillFilter();
 }
 
 }  // namespace redflag::rt

@@ -42,9 +42,12 @@ struct Watched {
 
 class Watch {
  public:
-  static bool is_on() { return __atomic_load_n(&filter_, __ATOMIC_RELAXED) != 0; }
+  static bool is_on() { return __atomic_load_n(&is_on_, __ATOMIC_RELAXED); }
   // "no" is certain, of the granule that has this cell.
-  static bool MayBeOn(const void* cell) { return (__atomic_load_n(&filter_, __ATOMIC_RELAXED) & BitOf(cell)) != 0; }
+  static bool MayBeOn(const void* cell) {
+    const uint64_t number = NumberOf(cell);
+    return (__atomic_load_n(&filter_[number / 64], __ATOMIC_RELAXED) >> number % 64 & 1) != 0;
+  }
 
   // The race on these bytes was told under this number.
   static void Begin(uint64_t granule, const void* cell, ByteMask racy, uint64_t sequence);
@@ -58,10 +61,14 @@ class Watch {
   static void Clear();
 
  private:
-  static uint64_t BitOf(const void* cell) { return uint64_t{1} << (reinterpret_cast<uint64_t>(cell) / 16 % 64); }
+  // Many for the few that are watched: of a program with many races all cells would have to be asked for otherwise.
+  static constexpr uint32_t kFilterBits = 2048;
+  static uint64_t NumberOf(const void* cell) { return reinterpret_cast<uint64_t>(cell) / 16 % kFilterBits; }
   static void Stop(Watched& watched);
+  static void FillFilter();
 
-  static uint64_t filter_;  // of all that is watched, the bits
+  static uint64_t filter_[kFilterBits / 64];  // of all that is watched, the bits
+  static bool is_on_;                         // is there one?
 };
 
 }  // namespace redflag::rt
