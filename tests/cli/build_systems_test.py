@@ -70,6 +70,10 @@ class BuildSystems(unittest.TestCase):
             self.assertEqual(output.count("DATA RACE on"), 1, output)
             self.assertEqual(output.count(RACE), 2, output)
 
+    def has_entry_points(self, binary):
+        """In itself, and not only in the runtime library."""
+        return any(line.split()[-2:] == ["D", "__redflag_linked1_local"] for line in self.must("nm", "-D", binary).splitlines())
+
     def cmake(self, *options, **env):
         shutil.rmtree(self.folder / "build", ignore_errors=True)
         self.must("cmake", "-B", "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", *options, **env)
@@ -106,6 +110,16 @@ class BuildSystems(unittest.TestCase):
         for cc, cxx in FAMILIES.values():
             self.cmake("-DCMAKE_SHARED_LINKER_FLAGS=-Wl,-z,defs", CC="redflag cc", CXX="redflag c++", REDFLAG_CC=cc, REDFLAG_CXX=cxx)
             self.assert_race_is_found("build/app")
+            self.assertTrue(self.has_entry_points("build/app"))
+            self.assertFalse(self.has_entry_points("build/libcount.so"))
+
+    def test_a_program_that_was_linked_with_other_entry_points_is_refused(self):
+        self.must("sh", "-c", "redflag cc -g -c count.c && redflag c++ -g -c main.cc && redflag c++ -o app main.o count.o")
+        app = self.folder / "app"
+        app.write_bytes(app.read_bytes().replace(b"__redflag_linked1_read4\0", b"__redflag_linked0_read4\0"))
+        code, output = self.call("./app")
+        self.assertNotIn(code, (0, 66), output)
+        self.assertIn("undefined symbol: __redflag_linked0_read4", output)
 
     def test_cmake_with_a_compiler_given_as_a_list(self):
         self.write(**{"CMakeLists.txt": CMAKE_HEAD.format(version="3.25") + CMAKE_BODY.format(kind="OBJECT")})
@@ -164,6 +178,7 @@ class BuildSystems(unittest.TestCase):
             for cc, cxx in FAMILIES.values():
                 self.cmake(f"-DCMAKE_PREFIX_PATH={self.tree}", CC=cc, CXX=cxx)
                 self.assert_race_is_found("build/app")
+                self.assertTrue(self.has_entry_points("build/app"))
 
     def test_cmake_package_reaches_the_program_through_a_static_library(self):
         for version in ("3.13", "3.25"):
@@ -209,6 +224,7 @@ class BuildSystems(unittest.TestCase):
                 output = self.must("sh", "-c", build)
                 self.assertEqual(output, "")
                 self.assert_race_is_found("./app")
+                self.assertFalse(self.has_entry_points("./app"))  # the library's do as well
                 self.must("rm", "app", "count.o")
 
     def test_meson_with_pkg_config(self):
