@@ -40,11 +40,12 @@ void Collector::Say(const std::string& text) {
 }
 
 void Collector::On(const RaceMessage& race) {
+  // From now on: to find the names takes a while, and the program goes on meanwhile.
+  const std::chrono::milliseconds patience(std::min(builder_.process().watch_ms, kMostPatience));
+  const Clock::time_point due = Clock::now() + patience;
   std::optional<RaceReport> report = triage_.Take(race);
   if (!report) return;
-  const std::chrono::milliseconds patience(std::min(builder_.process().watch_ms, kMostPatience));
-  held_.push_back(
-      {.position = position_, .sequence = race.sequence, .report = std::move(*report), .due = Clock::now() + patience});
+  held_.push_back({.position = position_, .sequence = race.sequence, .report = std::move(*report), .due = due});
   if (patience == patience.zero()) WriteAll();
 }
 
