@@ -63,8 +63,9 @@ void Access(int count, long total) {
   Measure(count, [&](int) {
     std::vector<long> own(512);
     long* words = own.data();
-    asm volatile("" : "+r"(words));
-    for (long i = 0; i < total / count; ++i) {
+    long mine = total / count;
+    asm volatile("" : "+r"(words), "+r"(mine));
+    for (long i = 0; i < mine; ++i) {
       words[i % 512] += i;
       asm volatile("" ::: "memory");
       if (i % kBetweenLocks == 0) {
@@ -79,7 +80,9 @@ void Pairs(int count, long total) {
   std::mutex mutex;
   long sum = 0;
   Measure(count, [&](int i) {
-    for (long k = 0; i < 2 && k < total / 2; ++k) {
+    long mine = i < 2 ? total / 2 : 0;
+    asm volatile("" : "+r"(mine));
+    for (long k = 0; k < mine; ++k) {
       const std::lock_guard<std::mutex> guard(mutex);
       ++sum;
       asm volatile("" ::: "memory");
