@@ -22,6 +22,7 @@ class Toolchain:
     cxx: str
     flags: tuple[str, ...]  # for compiling and linking, C and C++ alike
     link_flags: tuple[str, ...] = ()
+    linked: tuple[pathlib.Path, ...] = ()  # files of ours that become part of the program
 
 
 @dataclasses.dataclass(frozen=True)

@@ -87,6 +87,8 @@ class Builder:
         digest = hashlib.sha256(repr((toolchain, self._version(toolchain), workload.name)).encode())
         for source in workload.sources:
             digest.update(source.read_bytes())
+        for part in toolchain.linked:
+            digest.update(part.read_bytes() if part.exists() else b"")
         return digest.hexdigest()[:16]
 
     def build(self, toolchain: Toolchain, workload: Workload) -> None:

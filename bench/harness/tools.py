@@ -20,8 +20,9 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 _COMPILERS = _ROOT / "bench" / "compilers"
 _REDFLAG = _ROOT / "build" / "release" / "bin" / "redflag"
 _RUNTIMES = _ROOT / "build" / "release" / "lib" / "redflag"
-GCC_REDFLAG = Toolchain("gcc-redflag", str(_COMPILERS / "redflag-gcc"), str(_COMPILERS / "redflag-g++"), ())
-CLANG_REDFLAG = Toolchain("clang-redflag", str(_COMPILERS / "redflag-clang"), str(_COMPILERS / "redflag-clang++"), ())
+_ENTRY_POINTS = _RUNTIMES / "entry_points.o"
+GCC_REDFLAG = Toolchain("gcc-redflag", str(_COMPILERS / "redflag-gcc"), str(_COMPILERS / "redflag-g++"), (), linked=(_ENTRY_POINTS,))
+CLANG_REDFLAG = Toolchain("clang-redflag", str(_COMPILERS / "redflag-clang"), str(_COMPILERS / "redflag-clang++"), (), linked=(_ENTRY_POINTS,))
 
 # ThreadSanitizer maps its shadow at fixed addresses: some kernels place programs in the way unless told not to.
 _FIXED_ADDRESSES = ("setarch", platform.machine(), "-R")
@@ -43,7 +44,7 @@ _DRD_REPORT = r"Conflicting (?:load|store)"
 def _redflag(detector: str, toolchain: Toolchain, baseline: str, title: str, suffix: str = "", full_only: bool = False) -> Tool:
     return Tool(f"redflag-{detector}{suffix}", title, toolchain, baseline,
                 (str(_REDFLAG), "run", "-d", detector, "--exit-code", "0", "--"), ours=True, report=r"DATA RACE on ",
-                parts=(_REDFLAG, _RUNTIMES / "entry_points.o", _RUNTIMES / detector / "libredflag_rt.so"), full_only=full_only)
+                parts=(_REDFLAG, _ENTRY_POINTS, _RUNTIMES / detector / "libredflag_rt.so"), full_only=full_only)
 
 TOOLS: tuple[Tool, ...] = (
     Tool("native-gcc", "native, g++ 12", GCC, "native-gcc"),
