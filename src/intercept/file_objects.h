@@ -12,7 +12,7 @@
 //                                that duplicates take over (the table that was to be avoided, for these alone)
 //   terminals and other devices  nothing: what is written is not what is read
 //
-// Objects are places in a table (file_places.h): of very many files two may share one, which can hide a race and invents none.
+// Objects are places in a table (file_places.h): of very many files two may share one, which can hide a race.
 //
 // Descriptors themselves can be raced on: if one thread closes what another one uses, that may soon be a descriptor of another file. Each has an
 // address that stands for it, which is accessed in their place. Numbers are used again, and not everybody who opens or closes is seen:

@@ -1,6 +1,6 @@
 // FilePlaces: a number for each file that data is handed on through, so that each has an object of its own. There are as many as kPlaces; when a file finds all of its kWays places
-// taken, it takes over the one that was not used for longest. What was handed on through that is then taken for handed on through this one, which can hide a race and
-// invents none, unless the other is still in use: then it has a new place the next time.
+// taken, it takes over the one that was not used for longest. What was handed on through that is then taken for handed on through this one, which can hide a race. If the other is still
+// in use it has a new place the next time, and what was handed on through it and not yet taken is forgotten: with many more than kPlaces files at once that can invent one.
 //
 // Any thread asks, also in a signal handler. Who finds its file takes no lock. All-zero memory is an empty table.
 #pragma once

@@ -98,7 +98,7 @@ class Emitter {
   void AddStackAndLocks(Runtime& runtime, wire::AccessHead head, ContextId context, const HeldAt* locks);
   void AddStack(Runtime& runtime, ContextId context);
   void AddWaiter(Runtime& runtime, const Waiter& waiter);
-  bool IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, uint32_t& place);
+  bool IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, BlockInfo& block, uint32_t& place);
   void PutRepeats();
   static void TakeApart(const ContextTree& tree, RaceRecord& record);
 
@@ -470,13 +470,14 @@ void Emitter::TakeApart(const ContextTree& tree, RaceRecord& record) {
 }
 
 // Call stacks and variables that have names are told apart: one on the heap stands for all. Most races were told before, and need not wait
-// for one another. "no": `place` is where its repetitions are counted. `is_locked`: it is told from now on.
-bool Emitter::IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, uint32_t& place) {
+// for one another. "no": `place` is where its repetitions are counted. `is_locked`: it is told from now on. `block`: where it is on the heap, or without bytes.
+bool Emitter::IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, BlockInfo& block, uint32_t& place) {
   const ContextTree& tree = runtime.contexts();
   const ContextId mine = tree.PartsOf(record.access.context).calls;
   const ContextId theirs = tree.PartsOf(record.earlier[0].context).calls;
-  BlockInfo block;
-  const uint64_t where = runtime.FindBlock(Raw(record.granule), block) ? 0 : Raw(record.granule);
+  const bool is_on_heap = runtime.FindBlock(Raw(record.granule), block);
+  if (!is_on_heap) block.bytes = 0;
+  const uint64_t where = is_on_heap ? 0 : Raw(record.granule);
   const uint64_t stacks = KeyOfPair(Raw(mine), Raw(theirs)) ^ HashKey(where);
   const uint64_t places = KeyOfPair(tree.PlaceOf(mine), tree.PlaceOf(theirs));
   if (told_.Knows(places, stacks, place)) return false;
@@ -542,13 +543,13 @@ ToldRace Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
   const uint64_t key = ToldLately::KeyOf(record, told_.generation());
   if (t.told_lately.Knows(key, record.granule, place) && !Policies::are_on()) return repeat();
   TakeApart(runtime.contexts(), t.record);
-  if (!IsNews(runtime, record, false, place)) {
-    if (BlockInfo block; runtime.FindBlock(Raw(record.granule), block))
-      t.told_lately.Add(key, block.begin, block.bytes, place);
+  BlockInfo block = {};
+  if (!IsNews(runtime, record, false, block, place)) {
+    t.told_lately.Add(key, block.begin, block.bytes, place);
     return repeat();
   }
   ScopedLock guard(lock_);
-  if (!IsNews(runtime, record, true, place)) return repeat();
+  if (!IsNews(runtime, record, true, block, place)) return repeat();
   StartIfDeferred();
   ReplaceReader(runtime.flags());
   ++sequence_;

@@ -28,7 +28,7 @@ class ToldLately {
     place = entry.place;
     return entry.key == key && Raw(granule) - entry.begin < entry.bytes;
   }
-  // It is in a block of the heap.
+  // It is in a block of the heap; of one without bytes nothing is known.
   void Add(uint64_t key, uint64_t begin, uint64_t bytes, uint32_t place) {
     entries_[key % kEntries] = {.key = key, .begin = begin, .bytes = bytes, .place = place};
   }
