@@ -137,7 +137,7 @@ std::optional<Analysis> Analyze(const LoadedTrace& trace, const DetectorInfo& de
   uint32_t jobs = options.jobs != 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   // What was told is of bytes, not of objects.
   if (options.show.verify && detector.by_object) jobs = 1;
-  ProgressLine progress(fmt::format("{} {}", detector.name, source.name()), source.event_count() * jobs);
+  ProgressLine progress(fmt::format("{} {}", detector.name, source.name()), source.event_count());
   uint64_t done = 0;
   AnalysisOptions how;
   how.recorded = trace.is_recording();

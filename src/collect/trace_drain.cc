@@ -145,7 +145,8 @@ bool TraceDrain::Add(const TraceSlot& slot, uint32_t bytes, bool is_full) {
     first = last = events = 0;
     const auto* begin = reinterpret_cast<const uint8_t*>(buffer_.data());
     BlockReader reader(begin, begin + bytes, thread);
-    for (auto item = reader.Next(); item != BlockReader::Item::kEnd; item = reader.Next()) {
+    Event event{};
+    for (auto item = reader.Next(event); item != BlockReader::Item::kEnd; item = reader.Next(event)) {
       if (item != BlockReader::Item::kEvent) continue;
       ++events;
       if (reader.stamp == kNoStamp) continue;

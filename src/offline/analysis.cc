@@ -9,7 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "offline/distributor.h"
 #include "offline/race_keeper.h"
 #include "offline/race_order.h"
 #include "offline/verifier.h"
@@ -48,15 +47,6 @@ Analysis AnalyzeInParallel(const DetectorInfo& detector, const EventSource& sour
                            uint32_t jobs) {
   options.shard = {};
   if (jobs <= 1) return detector.run(source, options);
-  AnalysisOptions each = options;
-  each.progress = {};
-  // Objects are dealt out by where they begin, and whoever compares needs to know what comes next in each thread.
-  const auto dealing =
-      detector.by_object || options.verify ? Distributor::Dealing::kToAll : Distributor::Dealing::kToOwners;
-  Progress progress;
-  if (options.progress) progress = [&](uint64_t done) { options.progress(done * jobs); };
-  Distributor distributor(source, jobs, dealing, progress);
-  each.distributor = &distributor;
   std::vector<Analysis> shards(jobs);
   std::vector<std::exception_ptr> failures(jobs);
   std::vector<std::thread> threads;
@@ -64,13 +54,13 @@ Analysis AnalyzeInParallel(const DetectorInfo& detector, const EventSource& sour
   for (uint32_t i = 0; i < jobs; ++i) {
     threads.emplace_back([&, i] {
       try {
-        AnalysisOptions mine = each;
+        AnalysisOptions mine = options;
         mine.shard = {.index = i, .count = jobs};
+        if (i != 0) mine.progress = {};
         shards[i] = detector.run(source, mine);
       } catch (...) {
         failures[i] = std::current_exception();
       }
-      distributor.Leave(i);
     });
   }
   for (std::thread& thread : threads) thread.join();

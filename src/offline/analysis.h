@@ -15,8 +15,8 @@
 
 #include "clocks/lockset.h"
 #include "events/race_record.h"
-#include "offline/shard.h"
 #include "trace/event_stream.h"
+#include "trace/shard.h"
 #include "trace/trace.h"
 
 namespace redflag {
@@ -25,7 +25,7 @@ struct RuleCount {
   std::string name;
   std::string tag;
   uint64_t count;
-  bool is_effort = false;  // of work, which shards do differently (offline/shard.h)
+  bool is_effort = false;  // of work, which shards do differently (trace/shard.h)
 };
 
 // What is known of a race of a recording beside its RaceRecord.
@@ -106,15 +106,12 @@ struct Analysis {
 // Called now and then with the number of events done since the last call.
 using Progress = std::function<void(uint64_t)>;
 
-class Distributor;
-
 struct AnalysisOptions {
   Shard shard{};
   bool recorded =
       false;  // the source is a recording: contexts are recorded ones, and of races that look the same one is kept
   bool verify = false;  // hold races against the kTold events; recordings only
   Progress progress{};
-  Distributor* distributor = nullptr;  // has the events of the shard; null: they are read from the source
 };
 
 struct DetectorInfo {
@@ -139,8 +136,8 @@ std::span<const DetectorInfo> Detectors();
 // Null if there is none of that name.
 const DetectorInfo* FindDetector(std::string_view name);
 
-// The same as detector.run(source, options), whose shard is ignored, on so many threads. `progress` is called by one thread, another than the caller, with the
-// number of events that were dealt out to them, of which there are source.event_count() for each.
+// The same as detector.run(source, options), whose shard is ignored, on so many threads. `progress` is called by one of them, with the number of events that it
+// has come to, which stands for all of them.
 Analysis AnalyzeInParallel(const DetectorInfo& detector, const EventSource& source, AnalysisOptions options,
                            uint32_t jobs);
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "offline/analysis.h"
-#include "offline/distributor.h"
 #include "offline/race_keeper.h"
 #include "offline/replay.h"
 #include "offline/verifier.h"
@@ -51,40 +50,42 @@ class Analyzer {
   }
 
   Analysis Run() {
-    if (Distributor* distributor = options_.distributor) {
-      while (const ShardBatch* batch = distributor->Next(options_.shard.index)) {
-        Feed(batch->events, [&](size_t i) { return batch->indices[i]; });
-      }
-      return Result(distributor->stream(), distributor->event_count());
-    }
-    const std::unique_ptr<EventStream> stream = source_.Open();
-    uint64_t index = 0;
+    // Objects are dealt out by where they begin, and whoever compares needs to know what comes next in each thread.
+    const bool needs_all = D::kMap == Map::kObject || options_.verify;
+    const std::unique_ptr<EventStream> stream = needs_all ? source_.Open() : source_.OpenPart(options_.shard);
+    uint64_t shown = 0;
     for (std::span<const Event> events = stream->Next(); !events.empty(); events = stream->Next()) {
-      while (!events.empty()) {
-        const size_t count = std::min(events.size(), kProgressStep);
-        Feed(events.first(count), [&](size_t i) { return index + i; });
-        index += count;
-        events = events.subspan(count);
-        if (options_.progress) options_.progress(count);
+      const std::span<const uint64_t> places = stream->places();
+      const uint64_t first = stream->passed() - events.size();
+      for (size_t begin = 0; begin < events.size(); begin += kProgressStep) {
+        const size_t end = std::min(events.size(), begin + kProgressStep);
+        if (places.empty()) {
+          Feed(events, begin, end, [&](size_t i) { return first + i; });
+        } else {
+          Feed(events, begin, end, [&](size_t i) { return places[i]; });
+        }
+        const uint64_t passed = places.empty() ? first + end : stream->passed();
+        if (options_.progress) options_.progress(passed - shown);
+        shown = passed;
       }
     }
-    return Result(*stream, index);
+    return Result(*stream, stream->passed());
   }
 
  private:
   static constexpr size_t kProgressStep = size_t{1} << 20;
 
-  // index_of(i): where in the trace the i-th of them is.
-  template <class IndexOf>
-  void Feed(std::span<const Event> events, IndexOf index_of) {
+  // Those from `begin` to `end`. place_of(i): where in the trace the i-th of them is.
+  template <class PlaceOf>
+  void Feed(std::span<const Event> events, size_t begin, size_t end, PlaceOf place_of) {
     if (!options_.recorded) {
-      for (size_t i = 0; i < events.size(); ++i) replay_.Step(events[i], index_of(i));
+      for (size_t i = begin; i < end; ++i) replay_.Step(events[i], place_of(i));
       return;
     }
-    for (size_t i = 0; i < events.size(); ++i) {
+    for (size_t i = begin; i < end; ++i) {
       const Event& event = events[i];
-      if (verifier_) verifier_->OnEvent(event, index_of(i));
-      replay_.Step(event, index_of(i));
+      if (verifier_) verifier_->OnEvent(event, place_of(i));
+      replay_.Step(event, place_of(i));
       if (!replay_.races().empty()) [[unlikely]]
         TakeRaces(event);
       if (event.kind > EventKind::kWrite) keeper_.Note(event);

@@ -22,7 +22,7 @@
 
 #include "base/ids.h"
 #include "events/access.h"
-#include "offline/shard.h"
+#include "trace/shard.h"
 
 namespace redflag {
 

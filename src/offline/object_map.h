@@ -13,7 +13,7 @@
 #include "base/ids.h"
 #include "clocks/commit_clocks.h"
 #include "events/access.h"
-#include "offline/shard.h"
+#include "trace/shard.h"
 
 namespace redflag {
 

@@ -1,4 +1,4 @@
-// The order in which one engine finds races: by which those of shards are put together (offline/shard.h).
+// The order in which one engine finds races: by which those of shards are put together (trace/shard.h).
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 // stack, the position and the place where a lock was taken are read off the trace when a report needs them. Of a
 // recording, it is the calling context that was recorded.
 //
-// Several engines may share a trace, each as one shard (offline/shard.h).
+// Several engines may share a trace, each as one shard (trace/shard.h).
 //
 // The stream should be well-formed (trace/checker.h). Recordings need not be: a thread may act that nobody forked, and
 // may end or release what it never began or took; such an event means as much as it can, or nothing.
@@ -35,8 +35,8 @@
 #include "offline/interval_list.h"
 #include "offline/object_map.h"
 #include "offline/renamed_locks.h"
-#include "offline/shard.h"
 #include "trace/event_stream.h"
+#include "trace/shard.h"
 
 namespace redflag {
 

@@ -188,13 +188,16 @@ std::variant<std::unique_ptr<BinaryTrace>, std::string> BinaryTrace::Open(const 
   return std::unique_ptr<BinaryTrace>(new BinaryTrace(std::move(parts)));
 }
 
-std::unique_ptr<EventStream> BinaryTrace::Open() const {
+std::unique_ptr<EventStream> BinaryTrace::Open() const { return OpenPart({}); }
+
+std::unique_ptr<EventStream> BinaryTrace::OpenPart(Shard shard) const {
   return std::make_unique<BlockMerge>(MergeInput{.owner = parts_,
                                                  .file = parts_->file.get(),
                                                  .path = &parts_->path,
                                                  .threads = &parts_->threads,
                                                  .bounds = parts_->bounds,
-                                                 .horizon = parts_->horizon});
+                                                 .horizon = parts_->horizon,
+                                                 .shard = shard});
 }
 
 const std::string& BinaryTrace::name() const { return parts_->path; }

@@ -45,6 +45,7 @@ class BinaryTrace : public EventSource {
   // Contexts are defined by the thread that used them first, which may come later in the stream than another one that used them:
   // contexts() of the stream is complete at its end. One that was never defined has no place and no caller.
   std::unique_ptr<EventStream> Open() const override;
+  std::unique_ptr<EventStream> OpenPart(Shard shard) const override;
   const std::string& name() const override;
   // There are no more; of a trace that was opened with `partial`, there may be fewer.
   uint64_t event_count() const override;

@@ -91,7 +91,8 @@ std::string EventProblem(const Event& event, const EventBounds& bounds) {
   return fmt::format("an event of the unknown kind {}", Raw(event.kind));
 }
 
-BlockMerge::BlockMerge(MergeInput input) : input_(std::move(input)), cursors_(input_.threads->size()) {
+BlockMerge::BlockMerge(MergeInput input)
+    : input_(std::move(input)), cursors_(input_.threads->size()), filter_(input_.shard) {
   contexts_.emplace_back();
   for (size_t i = 0; i < cursors_.size(); ++i) {
     cursors_[i].of = &(*input_.threads)[i];
@@ -103,6 +104,7 @@ BlockMerge::BlockMerge(MergeInput input) : input_(std::move(input)), cursors_(in
     for (const FileBlock& block : thread.blocks) events += block.events;
   }
   batch_.resize(std::min<uint64_t>(events, kBatch));
+  if (input_.shard.count > 1) places_.resize(batch_.size());
 }
 
 std::span<const Event> BlockMerge::Next() {
@@ -132,7 +134,10 @@ bool BlockMerge::Choose() {
       return false;
     }
     emitted_ = cursor.stamp;
-    batch_[count_++] = cursor.waiting;
+    batch_[count_] = cursor.waiting;
+    if (!places_.empty()) places_[count_] = passed_;
+    if (places_.empty() || filter_.Concerns(cursor.waiting)) ++count_;
+    ++passed_;
     ++cursor.events;
     second_ = SecondStamp();
     current_ = &cursor;
@@ -150,28 +155,39 @@ bool BlockMerge::Choose() {
   return CheckOther(event, cursor);
 }
 
-// The current thread, until it is another's turn or the batch is full.
 void BlockMerge::Run() {
+  if (places_.empty()) {
+    RunOn<false>();
+  } else {
+    RunOn<true>();
+  }
+}
+
+// The current thread, until it is another's turn or the batch is full.
+template <bool kIsPart>
+void BlockMerge::RunOn() {
   Cursor& cursor = *current_;
   Event* const batch = batch_.data();
+  uint64_t* const places = places_.data();
   const size_t room = batch_.size();
   size_t count = count_;
-  size_t counted = count;  // in cursor.events
+  uint64_t passed = passed_;
   const auto pause = [&] {
-    cursor.events += count - counted;
-    counted = count;
+    cursor.events += passed - passed_;
+    passed_ = passed;
     count_ = count;
   };
   while (count < room) {
     BlockReader& reader = *cursor.reader;
-    const BlockReader::Item item = reader.Next();
+    Event& event = batch[count];
+    const BlockReader::Item item = reader.Next(event);
     if (item == BlockReader::Item::kEvent) [[likely]] {
-      if (!IsSound(reader.event, cursor)) return pause();
+      if (!IsSound(event, cursor)) return pause();
       if (reader.stamp != kNoStamp) {
         if (!HasGoodStamp(cursor, reader.stamp)) return pause();
         cursor.stamp = reader.stamp;
         if (reader.stamp >= second_ || reader.stamp > input_.horizon) {
-          cursor.waiting = reader.event;
+          cursor.waiting = event;
           heap_[0].stamp = reader.stamp;
           SiftDown(0);
           current_ = nullptr;
@@ -179,7 +195,13 @@ void BlockMerge::Run() {
         }
         emitted_ = reader.stamp;
       }
-      batch[count++] = reader.event;
+      if constexpr (kIsPart) {
+        places[count] = passed;
+        count += filter_.Concerns(event) ? 1 : 0;
+      } else {
+        ++count;
+      }
+      ++passed;
     } else if (item == BlockReader::Item::kContext) {
       if (!Define(reader, cursor)) return pause();
     } else {
@@ -193,9 +215,10 @@ void BlockMerge::Run() {
 // The first of the heap, which gets its true place there.
 void BlockMerge::OpenThread(Cursor& cursor) {
   if (!LoadBlock(cursor)) return;
+  Event& event = cursor.waiting;
   for (;;) {
     BlockReader& reader = *cursor.reader;
-    const BlockReader::Item item = reader.Next();
+    const BlockReader::Item item = reader.Next(event);
     if (item == BlockReader::Item::kContext) {
       if (!Define(reader, cursor)) return;
     } else if (item == BlockReader::Item::kEnd) {
@@ -204,7 +227,6 @@ void BlockMerge::OpenThread(Cursor& cursor) {
       break;
     }
   }
-  const Event& event = cursor.reader->event;
   const uint64_t stamp = cursor.reader->stamp;
   if (!IsSound(event, cursor)) return;
   if (stamp == kNoStamp) return Fail(cursor, "the first event of the thread has no stamp");
@@ -212,7 +234,6 @@ void BlockMerge::OpenThread(Cursor& cursor) {
     return Fail(cursor, fmt::format("the stamp {} is smaller than the header of the block says", stamp));
   }
   cursor.stamp = stamp;
-  cursor.waiting = event;
   heap_[0].stamp = stamp;
   SiftDown(0);
 }

@@ -19,6 +19,7 @@
 #include "events/trace_block.h"
 #include "trace/binary_file.h"
 #include "trace/event_stream.h"
+#include "trace/shard.h"
 
 namespace redflag {
 
@@ -49,6 +50,7 @@ struct MergeInput {
   const std::vector<ThreadBlocks>* threads = nullptr;
   EventBounds bounds;
   uint64_t horizon = UINT64_MAX;  // events with a greater stamp, and what their thread does after that, are left out
+  Shard shard{};                  // plain accesses that are no business of its are left out, too
 };
 
 class BlockMerge : public EventStream {
@@ -56,6 +58,8 @@ class BlockMerge : public EventStream {
   explicit BlockMerge(MergeInput input);
 
   std::span<const Event> Next() override;
+  std::span<const uint64_t> places() const override { return {places_.data(), places_.empty() ? 0 : count_}; }
+  uint64_t passed() const override { return passed_; }
   const std::string& error() const override { return error_; }
   const std::vector<RecordedContext>& contexts() const override { return contexts_; }
 
@@ -78,6 +82,8 @@ class BlockMerge : public EventStream {
 
   bool Choose();
   void Run();
+  template <bool kIsPart>
+  void RunOn();
   void OpenThread(Cursor& cursor);
   bool NextBlock(Cursor& cursor);
   bool LoadBlock(Cursor& cursor);
@@ -94,12 +100,15 @@ class BlockMerge : public EventStream {
   const MergeInput input_;
   BlockDecoder decoder_;
   std::vector<Cursor> cursors_;
-  std::vector<Turn> heap_;     // the smallest first
-  Cursor* current_ = nullptr;  // the first of the heap, while it goes on
-  uint64_t emitted_ = 0;       // the last stamp
-  uint64_t second_ = 0;        // while a thread goes on: the smallest stamp of the others
-  std::vector<Event> batch_;   // has room for kBatch, or for all there are
+  std::vector<Turn> heap_;        // the smallest first
+  Cursor* current_ = nullptr;     // the first of the heap, while it goes on
+  uint64_t emitted_ = 0;          // the last stamp
+  uint64_t second_ = 0;           // while a thread goes on: the smallest stamp of the others
+  std::vector<Event> batch_;      // has room for kBatch, or for all there are
+  std::vector<uint64_t> places_;  // of the events in the batch; of a part only
   size_t count_ = 0;
+  uint64_t passed_ = 0;
+  ShardFilter filter_;
   std::vector<RecordedContext> contexts_;
   std::string error_;
 };

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "events/event.h"
+#include "trace/shard.h"
 #include "trace/trace.h"
 
 namespace redflag {
@@ -33,6 +34,11 @@ class EventStream {
   // The next events, in order; empty: there are no more, or `error` says why not. Valid until the next call.
   virtual std::span<const Event> Next() = 0;
 
+  // Where in the trace each of them is; empty: one after the other, nothing was left out.
+  virtual std::span<const uint64_t> places() const { return {}; }
+  // How many have come so far, with those that were left out.
+  virtual uint64_t passed() const = 0;
+
   virtual const std::string& error() const = 0;
 
   // By number, of what was read so far; empty for text traces. Entry 0 is nobody.
@@ -43,6 +49,8 @@ class EventSource {
  public:
   virtual ~EventSource() = default;
   virtual std::unique_ptr<EventStream> Open() const = 0;
+  // For whoever looks at a part of memory only: plain accesses to the rest may be left out.
+  virtual std::unique_ptr<EventStream> OpenPart(Shard /*shard*/) const { return Open(); }
   virtual const std::string& name() const = 0;
   virtual uint64_t event_count() const = 0;
   // Threads that exist from the start. A recorded one may have others that nobody was seen to fork: they exist when they first act.
@@ -54,6 +62,7 @@ class TraceSource : public EventSource {
  public:
   explicit TraceSource(const Trace& trace) : trace_(trace) {}
   std::unique_ptr<EventStream> Open() const override;
+  std::unique_ptr<EventStream> OpenPart(Shard shard) const override;
   const std::string& name() const override { return trace_.name; }
   uint64_t event_count() const override { return trace_.events.size(); }
   std::span<const Tid> initial_threads() const override { return trace_.initial_threads; }

@@ -50,6 +50,7 @@ class FakeRecording : public EventSource {
       if (next_ == of_.events.size()) return {};
       return std::span(of_.events).subspan(next_++, 1);
     }
+    uint64_t passed() const override { return next_; }
     const std::string& error() const override { return of_.error; }
     const std::vector<RecordedContext>& contexts() const override { return of_.contexts; }
 

@@ -365,6 +365,57 @@ TEST_F(DamageTest, ABlockThatIsMissingIsNoticed) {
       << Read(damaged_).problem;
 }
 
+// Events of two threads, most of them accesses; and what they come to for each of some shards, by the rule as it is told.
+TEST_F(BinaryTraceTest, APartHasWhatItsShardOwnsAndAllThatIsNoAccess) {
+  constexpr uint32_t kShards = 3;
+  for (const bool has_published : {false, true}) {
+    const std::string path = Path(has_published ? "published" : "trace");
+    {
+      const auto writer = Create(path);
+      EventBlocks blocks(*writer);
+      std::mt19937_64 random(7);
+      for (uint64_t i = 1; i <= 40'000; ++i) {
+        Event event = Access(static_cast<uint32_t>(i / 100 % 2), 0x1000 + random() % 4096);
+        event.size = uint64_t{1} << random() % 4;
+        if (i % 50 == 0) event = Event::OnObject(EventKind::kLock, event.thread, 7);
+        if (has_published && i == 20'000) event = Event::OnMemory(EventKind::kPublish, event.thread, Addr{0x1000}, 64);
+        ASSERT_TRUE(blocks.Add(event, i % 100 <= 1 ? i : kNoStamp));
+      }
+      ASSERT_TRUE(blocks.Flush());
+      ASSERT_TRUE(writer->Finish("done"));
+    }
+    auto opened = BinaryTrace::Open(path, {});
+    const BinaryTrace& trace = *std::get<std::unique_ptr<BinaryTrace>>(opened);
+    const std::vector<Event> all = Read(path).events;
+    ASSERT_EQ(all.size(), 40'000u);
+    for (uint32_t index = 0; index < kShards; ++index) {
+      const Shard shard{.index = index, .count = kShards};
+      std::vector<uint64_t> expected;
+      bool is_published = false;
+      for (size_t i = 0; i < all.size(); ++i) {
+        is_published = is_published || all[i].kind == EventKind::kPublish;
+        const Addr last = all[i].addr + (all[i].size - 1);
+        if (all[i].kind > EventKind::kWrite || is_published || shard.Owns(all[i].addr) || shard.Owns(last) ||
+            Raw(all[i].addr) / kShardBytes != Raw(last) / kShardBytes) {
+          expected.push_back(i);
+        }
+      }
+      std::vector<uint64_t> found;
+      const auto stream = trace.OpenPart(shard);
+      for (auto events = stream->Next(); !events.empty(); events = stream->Next()) {
+        ASSERT_EQ(stream->places().size(), events.size());
+        for (size_t i = 0; i < events.size(); ++i) {
+          found.push_back(stream->places()[i]);
+          EXPECT_TRUE(SameEvents({events[i]}, {all[found.back()]}));
+        }
+      }
+      EXPECT_EQ(found, expected);
+      EXPECT_LT(found.size(), all.size());
+      EXPECT_EQ(stream->passed(), all.size());
+    }
+  }
+}
+
 TEST_F(BinaryTraceTest, StreamsOfOneTraceAreIndependent) {
   std::mt19937_64 random(9);
   const Threads threads = RandomThreads(random, 20'000);

@@ -102,22 +102,22 @@ TEST(TraceBlockTest, WhatIsPutIsRead) {
     const std::vector<uint8_t> bytes = Encode(records);
     const Exact exact(bytes, bytes.size());
     BlockReader reader(exact.data.get(), exact.data.get() + exact.size, Tid{7});
+    Event event{};
     for (const Record& record : records) {
       if (record.is_context) {
-        ASSERT_EQ(reader.Next(), BlockReader::Item::kContext);
+        ASSERT_EQ(reader.Next(event), BlockReader::Item::kContext);
         EXPECT_EQ(reader.context, record.context);
         EXPECT_EQ(reader.caller, record.caller);
         EXPECT_EQ(reader.place, record.place);
       } else {
-        ASSERT_EQ(reader.Next(), BlockReader::Item::kEvent);
-        EXPECT_TRUE(SameBytes(reader.event, record.event))
-            << "seed " << seed << " kind " << int{Raw(record.event.kind)};
+        ASSERT_EQ(reader.Next(event), BlockReader::Item::kEvent);
+        EXPECT_TRUE(SameBytes(event, record.event)) << "seed " << seed << " kind " << int{Raw(record.event.kind)};
         EXPECT_EQ(reader.stamp, record.stamp);
       }
     }
-    EXPECT_EQ(reader.Next(), BlockReader::Item::kEnd);
+    EXPECT_EQ(reader.Next(event), BlockReader::Item::kEnd);
     EXPECT_TRUE(reader.ok());
-    EXPECT_EQ(reader.Next(), BlockReader::Item::kEnd);
+    EXPECT_EQ(reader.Next(event), BlockReader::Item::kEnd);
   }
 }
 
@@ -138,8 +138,9 @@ TEST(TraceBlockTest, BytesThatBreakOffAreNeverReadPast) {
   for (size_t length = 0; length <= bytes.size(); ++length) {
     const Exact exact(bytes, length);
     BlockReader reader(exact.data.get(), exact.data.get() + length, Tid{7});
+    Event event{};
     size_t items = 0;
-    while (reader.Next() != BlockReader::Item::kEnd) ++items;
+    while (reader.Next(event) != BlockReader::Item::kEnd) ++items;
     EXPECT_LE(items, records.size());
   }
 }
@@ -151,10 +152,11 @@ TEST(TraceBlockTest, AnyBytesAreReadToAnEnd) {
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
     const Exact exact(bytes, bytes.size());
     BlockReader reader(exact.data.get(), exact.data.get() + exact.size, Tid{7});
+    Event event{};
     size_t items = 0;
-    while (reader.Next() != BlockReader::Item::kEnd) {
+    while (reader.Next(event) != BlockReader::Item::kEnd) {
       ++items;
-      ASSERT_LT(Raw(reader.event.kind), kEventKindCount);
+      ASSERT_LT(Raw(event.kind), kEventKindCount);
     }
     EXPECT_LE(items, bytes.size());
   }
@@ -173,7 +175,8 @@ TEST(TraceBlockTest, WhatIsNoRecordIsAFault) {
   };
   for (const auto& bytes : faults) {
     BlockReader reader(bytes.data(), bytes.data() + bytes.size(), Tid{0});
-    EXPECT_EQ(reader.Next(), BlockReader::Item::kEnd);
+    Event event{};
+    EXPECT_EQ(reader.Next(event), BlockReader::Item::kEnd);
     EXPECT_FALSE(reader.ok());
   }
 }

@@ -21,6 +21,7 @@
 
 #include "base/hash_map.h"
 #include "base/ids.h"
+#include "events/event.h"
 
 namespace redflag {
 
@@ -41,6 +42,28 @@ struct Shard {
   static uint32_t OwnerOf(uint64_t unit, uint32_t count) {
     return static_cast<uint32_t>((HashKey(unit) >> 32) * count >> 32);
   }
+};
+
+// Which events of a trace an engine needs to see that looks at one shard: all but plain accesses to memory of others.
+class ShardFilter {
+ public:
+  explicit ShardFilter(Shard shard) : shard_(shard) {}
+
+  // To be asked of each, in order. Whose an access is cannot be foreseen, so nothing jumps here.
+  [[gnu::always_inline]] bool Concerns(const Event& event) {
+    const uint64_t first = Raw(event.addr) / kShardBytes;
+    const uint64_t last = (Raw(event.addr) + event.size - 1) / kShardBytes;
+    const int is_access = event.kind <= EventKind::kWrite ? 1 : 0;
+    const int is_of_one = first == last ? 1 : 0;
+    const int is_others = Shard::OwnerOf(first, shard_.count) != shard_.index ? 1 : 0;
+    if (event.kind == EventKind::kPublish) [[unlikely]]
+      all_ = 1;  // who accesses it synchronizes
+    return (all_ | ((is_access & is_of_one & is_others) ^ 1)) != 0;
+  }
+
+ private:
+  Shard shard_;
+  int all_ = 0;
 };
 
 }  // namespace redflag
