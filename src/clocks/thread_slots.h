@@ -69,6 +69,7 @@ class ThreadSlots {
   void Reset() {
     ScopedLock guard(lock_);
     for (SlotState& state : slots_) ForgetAfter(&state.tenancies);
+    for (uint64_t& latest : latest_) __atomic_store_n(&latest, 0, __ATOMIC_RELAXED);
     slots_.Clear();
     ended_.Clear();
     worn_ = 0;
@@ -95,6 +96,9 @@ class ThreadSlots {
 
   // Whose access is labelled `epoch`? For reports. kNoThread if many threads had the slot since: 512, or fewer if there are more than 32 slots.
   Tid OwnerOf(Epoch epoch) {
+    if (const uint64_t latest = LatestOf(SlotOf(epoch)); latest != 0 && latest >> kTidBits <= Raw(TimeOf(epoch))) {
+      return Tid{static_cast<uint32_t>(latest)};
+    }
     ScopedLock guard(lock_);
     const Tenancy* tenancy = slots_[Raw(SlotOf(epoch))].tenancies;
     while (tenancy != nullptr && tenancy->first > TimeOf(epoch)) tenancy = tenancy->earlier;
@@ -126,6 +130,17 @@ class ThreadSlots {
     bool shared = false;  // by live threads
   };
 
+  // The last tenancy of a slot, first time and thread, for whoever asks without the lock; 0: not known so.
+  static constexpr uint32_t kTidBits = 32;
+  uint64_t LatestOf(Slot slot) const {
+    return Raw(slot) < kLatest ? __atomic_load_n(&latest_[Raw(slot)], __ATOMIC_RELAXED) : 0;
+  }
+  void NoteLatest(Slot slot, Tid thread, Time first) {
+    if (Raw(slot) >= kLatest) return;
+    const bool fits = Raw(first) >> (64 - kTidBits) == 0;
+    __atomic_store_n(&latest_[Raw(slot)], fits ? Raw(first) << kTidBits | Raw(thread) : 0, __ATOMIC_RELAXED);
+  }
+
   // A slot that begins with its last times is of no use.
   bool HasTimeLeft(Time last) const { return Raw(last) < max_time_ - max_time_ / 16; }
 
@@ -149,6 +164,7 @@ class ThreadSlots {
     auto* tenancy = arena_.template New<Tenancy>();
     *tenancy = Tenancy{.earlier = state.tenancies, .first = first, .thread = thread};
     state.tenancies = tenancy;
+    NoteLatest(slot, thread, first);
     const uint32_t share = kTenanciesInAll / static_cast<uint32_t>(slots_.size());
     const uint32_t most = share > kMostTenancies ? kMostTenancies : share < kLeastTenancies ? kLeastTenancies : share;
     if (++state.tenancy_count > most) ForgetOlder(state, most / 2);
@@ -177,6 +193,8 @@ class ThreadSlots {
   Arena<Mem>& arena_;  // owns the tenancies
   Vector<SlotState, Mem> slots_;
   Vector<Slot, Mem> ended_;
+  static constexpr uint32_t kLatest = 1024;
+  uint64_t latest_[kLatest] = {};
   uint64_t reused_ = 0;
   uint64_t overcommitted_ = 0;
   bool has_shared_ = false;

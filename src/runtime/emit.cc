@@ -537,7 +537,7 @@ ToldRace Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
   const RaceRecord& record = t.record;
   uint32_t place;
   const auto repeat = [&] {
-    told_.CountRepeat(place);
+    told_.CountRepeat(place, Raw(t.state.tid));
     return ToldRace{.is_suppressed = told_.IsSuppressed(place)};
   };
   const uint64_t key = ToldLately::KeyOf(record, told_.generation());

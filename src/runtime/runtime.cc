@@ -502,6 +502,7 @@ bool Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
     __atomic_fetch_add(&races_, 1, __ATOMIC_RELAXED);
     TellProgram(*this, t, addr, bytes);
   }
+  if (!told.is_news() && !Policies::act_at_once()) return false;  // most are not: all threads would wait for one lock
   const Policy policy = Policies::Find(t.refusal.own, t.policy, addr, bytes);
   if (IsForEach(policy.on_race)) [[unlikely]]
     return IsWanted(flags_, told) && Refuse(t, addr, bytes, policy, told.is_news());

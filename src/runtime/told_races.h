@@ -44,7 +44,9 @@ class ToldLately {
   Entry entries_[kEntries] = {};
 };
 
-class ToldRaces {
+// kKeys: for how many there is room, a power of two.
+template <uint32_t kKeys>
+class ToldRacesOf {
  public:
   // Was it told? Then `place` is where its repetitions are counted. Without the lock "yes" is certain.
   bool Knows(uint64_t places, uint64_t stacks, uint32_t& place) const {
@@ -58,9 +60,9 @@ class ToldRaces {
     Put(Nth(places, nth), place, sequence);
     if (!Has(stacks | 1, place)) Put(stacks | 1, place, sequence);
   }
-  void CountRepeat(uint32_t place) {
-    __atomic_fetch_add(&repeats_, 1, __ATOMIC_RELAXED);
-    if (place < kKeys) __atomic_fetch_add(&told_[place].repeats, 1, __ATOMIC_RELAXED);
+  // `whose`: a number of the thread that has found it.
+  void CountRepeat(uint32_t place, uint32_t whose) {
+    __atomic_fetch_add(&repeats_[whose % kCounters][place], 1, __ATOMIC_RELAXED);
   }
 
   // The one that was told under this number is one that the user does not want to hear of. Under the lock.
@@ -73,13 +75,18 @@ class ToldRaces {
     return place < kKeys && __atomic_load_n(&told_[place].is_suppressed, __ATOMIC_RELAXED);
   }
 
-  uint64_t repeats() const { return __atomic_load_n(&repeats_, __ATOMIC_RELAXED); }
+  uint64_t repeats() const {
+    uint64_t sum = 0;
+    if (IsEmpty()) return sum;
+    for (uint32_t place = 0; place <= kKeys; ++place) sum += RepeatsOf(place);
+    return sum;
+  }
   // Calls visit(sequence, repeats) for those that were found again.
   template <class Visitor>
   void ForEachRepeated(Visitor visit) const {
-    for (const Told& told : told_) {
-      const uint32_t repeats = __atomic_load_n(&told.repeats, __ATOMIC_RELAXED);
-      if (repeats != 0 && told.sequence != 0) visit(told.sequence, repeats);
+    for (uint32_t place = 0; place < kKeys; ++place) {
+      const uint32_t repeats = RepeatsOf(place);
+      if (repeats != 0 && told_[place].sequence != 0) visit(told_[place].sequence, repeats);
     }
   }
 
@@ -88,21 +95,27 @@ class ToldRaces {
   void Clear() {
     for (uint64_t& key : keys_) key = 0;
     for (Told& told : told_) told = {};
+    for (auto& counters : repeats_) {
+      for (uint32_t& counter : counters) counter = 0;
+    }
     count_ = 0;
-    repeats_ = 0;
     ++generation_;
   }
   uint32_t generation() const { return generation_; }
 
  private:
-  static constexpr uint32_t kKeys = 1u << 16;
   static constexpr uint32_t kMostStacks = 16;
 
   struct Told {
     uint32_t sequence;  // as which it was told
-    uint32_t repeats;
     bool is_suppressed;
   };
+
+  uint32_t RepeatsOf(uint32_t place) const {
+    uint32_t sum = 0;
+    for (const auto& counters : repeats_) sum += __atomic_load_n(&counters[place], __ATOMIC_RELAXED);
+    return sum;
+  }
 
   static uint64_t Nth(uint64_t key, uint32_t n) { return HashKey(key + n) | 1; }
 
@@ -125,7 +138,11 @@ class ToldRaces {
   Told told_[kKeys] = {};      // of each key
   uint32_t count_ = 0;
   uint32_t generation_ = 1;
-  uint64_t repeats_ = 0;
+  // Of each key, and of all that there was no room for; some threads each have their own, since all may find the same over and over.
+  static constexpr uint32_t kCounters = 4;
+  uint32_t repeats_[kCounters][kKeys + 1] = {};
 };
+
+using ToldRaces = ToldRacesOf<1u << 16>;
 
 }  // namespace redflag::rt

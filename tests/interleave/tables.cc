@@ -109,7 +109,7 @@ bool TryContexts() {
 // ---- Races that were told: told once, and "yes" is certain without the lock ----
 
 bool TryTold() {
-  auto told = std::make_unique<ToldRaces>();
+  auto told = std::make_unique<ToldRacesOf<64>>();
   AtomicMem::Lock lock;
   int times = 0;
   bool is_right = true;
@@ -117,9 +117,9 @@ bool TryTold() {
   plan.shared = {kAllAtomics};
   const auto tell = [&](uint64_t places, uint64_t stacks) {
     uint32_t place = 0;
-    if (told->Knows(places, stacks, place)) return told->CountRepeat(place);
+    if (told->Knows(places, stacks, place)) return told->CountRepeat(place, 0);
     const ScopedLock guard(lock);
-    if (told->Knows(places, stacks, place)) return told->CountRepeat(place);
+    if (told->Knows(places, stacks, place)) return told->CountRepeat(place, 0);
     told->Add(places, stacks, static_cast<uint64_t>(++times));
     is_right &= told->Knows(places, stacks, place);
   };

@@ -21,12 +21,13 @@ TEST(ToldRacesTest, WhatWasToldIsKnownAndCounted) {
   EXPECT_FALSE(told->Knows(7, 8, place));
   told->Add(7, 8, 1);
   EXPECT_TRUE(told->Knows(7, 8, place));
-  told->CountRepeat(place);
-  told->CountRepeat(place);
-  EXPECT_EQ(told->repeats(), 2u);
+  told->CountRepeat(place, 1);
+  told->CountRepeat(place, 1);
+  told->CountRepeat(place, 1000);
+  EXPECT_EQ(told->repeats(), 3u);
   told->ForEachRepeated([](uint32_t sequence, uint32_t repeats) {
     EXPECT_EQ(sequence, 1u);
-    EXPECT_EQ(repeats, 2u);
+    EXPECT_EQ(repeats, 3u);
   });
 }
 
