@@ -335,8 +335,7 @@ class PackedCell<Mem>::Opened {
 
   void InsertIntoRecord(Arena<Mem>& arena, PackedAccess mine) {
     auto* in = record();
-    const uint32_t home = in->HomeOf(mine.slot());
-    uint32_t free = in->Word(home) == 0 ? home : in->capacity;
+    uint32_t free = in->FreeHomeOf(mine.slot());
     for (uint32_t i = 0; i < in->capacity; ++i) {
       const PackedAccess entry(in->Word(i));
       if (entry.word() == 0) {

@@ -236,9 +236,15 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     PackedRecord* record = PackedRecord::Of(handle);  // of this cell, or of another by now
     if (record == nullptr || Any(record->racy)) return false;
     uint64_t* home = &record->words[PackedRecord::HomeOf(PackedRecord::IsSmall(handle), mine.slot())];
-    const PackedAccess old(__atomic_load_n(home, __ATOMIC_RELAXED));
+    PackedAccess old(__atomic_load_n(home, __ATOMIC_RELAXED));
     // One that has more bytes, or is stronger, may cover other words of the thread, which have to go.
-    if (!old.IsRenewedBy(mine)) return false;
+    if (!old.IsRenewedBy(mine)) {
+      const uint32_t capacity = record->CapacityNow();
+      if (capacity <= PackedRecord::kHomes) return false;
+      home = &record->words[PackedRecord::FarHomeOf(capacity, mine.slot())];
+      old = PackedAccess(__atomic_load_n(home, __ATOMIC_RELAXED));
+      if (!old.IsRenewedBy(mine)) return false;
+    }
     if (is_alone) {  // a record of its own may not be needed any more
       if (!record->is_plain || record->IsOwn(mine.slot())) return false;
       __atomic_store_n(home, mine.word(), __ATOMIC_RELAXED);

@@ -2,7 +2,7 @@
 // with room for 3 words, then 64 with 7, and so on.
 //
 // Home. A thread's latest access stands at a place that its slot says, unless another thread's does, or it was renewed where it stood: so the access path of the runtime
-// finds it with one addition.
+// finds it with one addition. Records of more than 7 words have a second such place for each slot, where the first is another thread's: so data that hundreds of threads read is not searched.
 //
 // Owner. A record that has words of one slot only says so: then that thread has nobody to be compared with (PackedCell::ReplaceOwn).
 //
@@ -57,6 +57,17 @@ struct PackedRecord {
     return Raw(slot) % (is_small ? kFirstCapacity : kHomes);
   }
   uint32_t HomeOf(Slot slot) const { return HomeOf(capacity == kFirstCapacity, slot); }
+  // A second one, in a large record, where fewer threads have the same.
+  static constexpr uint32_t FarHomeOf(uint32_t capacity, Slot slot) {
+    const uint32_t place = Raw(slot) & capacity;  // which is one less than a power of two
+    return place < capacity ? place : 0;
+  }
+  // A home that is free; `capacity`: neither is.
+  uint32_t FreeHomeOf(Slot slot) const {
+    if (const uint32_t home = HomeOf(slot); Word(home) == 0) return home;
+    const uint32_t far = FarHomeOf(capacity, slot);
+    return Word(far) == 0 ? far : capacity;
+  }
   // Of the home, in bytes from what a handle is if it is shifted back.
   static constexpr int64_t HomeOffset(bool is_small, Slot slot) {
     const uint64_t in_record = kWordsOffset + HomeOf(is_small, slot) * sizeof(uint64_t);
@@ -75,7 +86,8 @@ struct PackedRecord {
   // Puts an access where there is room: at home, or somewhere.
   void Place(uint64_t word) {
     Admit(PackedAccess(word));
-    uint32_t place = HomeOf(PackedAccess(word).slot());
+    const uint32_t home = FreeHomeOf(PackedAccess(word).slot());
+    uint32_t place = home % capacity;
     while (Word(place) != 0) place = (place + 1) % capacity;
     Set(place, word);
   }

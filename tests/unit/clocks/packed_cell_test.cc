@@ -224,6 +224,26 @@ TEST_F(PackedCellTest, AReadLooksAtAtomicsThatItOverlaps) {
   EXPECT_EQ(RenewedBy<AccessKind::kRead>(PackedAccess(Entry(2, 6, AccessKind::kRead)), cell_.Load()), Renewed::kNone);
 }
 
+// A record of hundreds is not searched: nearly every thread has a place of its own in it, however many came after.
+TEST_F(PackedCellTest, HundredsOfReadersFindTheirPlaces) {
+  constexpr uint16_t kReaders = 900;
+  for (uint16_t slot = 0; slot < kReaders; ++slot) RecordConcurrent(Entry(slot, 5, AccessKind::kRead));
+  int renewed = 0;
+  for (uint16_t slot = 0; slot < kReaders; ++slot) {
+    const PackedAccess mine(Entry(slot, 6, AccessKind::kRead));
+    renewed += cell_.Refresh(kKnowsNothing, mine, false) ? 1 : 0;
+  }
+  EXPECT_GE(renewed, kReaders - 7);
+  EXPECT_EQ(Races(Entry(1000, 1, AccessKind::kWrite)), kReaders);
+  // What was not the thread's own, of the same bytes and kind, is nobody's to renew.
+  EXPECT_FALSE(cell_.Refresh(kKnowsNothing, PackedAccess(Entry(950, 6, AccessKind::kRead)), false));
+  EXPECT_FALSE(cell_.Refresh(kKnowsNothing, PackedAccess(Entry(800, 7, AccessKind::kRead, 1)), false));
+  int at_new_time = 0;
+  Cell::Opened(cell_).ForEachRace(KnowsUpTo{Time{5}}, Entry(1000, 1, AccessKind::kWrite),
+                                  [&](const HistoryEntry&) { ++at_new_time; });
+  EXPECT_EQ(at_new_time, renewed);
+}
+
 // The address of a record is no access, whatever its bits look like.
 TEST_F(PackedCellTest, ARecordsAddressIsNotRenewed) {
   const PackedAccess mine(Entry(3, 6, AccessKind::kRead, 0x81));
