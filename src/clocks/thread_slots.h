@@ -90,8 +90,17 @@ class ThreadSlots {
   void Retire(Epoch last) {
     ScopedLock guard(lock_);
     if (!HasTimeLeft(TimeOf(last))) ++worn_;
-    slots_[Raw(SlotOf(last))].last = TimeOf(last);
+    SlotState& state = slots_[Raw(SlotOf(last))];
+    state.last = TimeOf(last);
+    state.has_ended = true;
     ended_.Push(SlotOf(last));
+  }
+
+  // Calls act() and returns what it says, if no thread has the slot, and none gets it meanwhile; else "no".
+  template <class Act>
+  bool IfEnded(Slot slot, Act act) {
+    ScopedLock guard(lock_);
+    return slots_[Raw(slot)].has_ended && !slots_[Raw(slot)].shared && act();
   }
 
   // Whose access is labelled `epoch`? For reports. kNoThread if many threads had the slot since: 512, or fewer if there are more than 32 slots.
@@ -127,7 +136,8 @@ class ThreadSlots {
     Tenancy* tenancies = nullptr;
     uint32_t tenancy_count = 0;
     Time last = kNever;
-    bool shared = false;  // by live threads
+    bool has_ended = false;  // whose it was, and it is nobody's since
+    bool shared = false;     // by live threads
   };
 
   // The last tenancy of a slot, first time and thread, for whoever asks without the lock; 0: not known so.
@@ -164,6 +174,7 @@ class ThreadSlots {
     auto* tenancy = arena_.template New<Tenancy>();
     *tenancy = Tenancy{.earlier = state.tenancies, .first = first, .thread = thread};
     state.tenancies = tenancy;
+    state.has_ended = false;
     NoteLatest(slot, thread, first);
     const uint32_t share = kTenanciesInAll / static_cast<uint32_t>(slots_.size());
     const uint32_t most = share > kMostTenancies ? kMostTenancies : share < kLeastTenancies ? kLeastTenancies : share;

@@ -9,7 +9,8 @@
 // What a plane can't say (what is left of an older read when a newer one has only a part of its bytes) goes to the cell at once.
 //
 // A plane belongs to a slot, as the words in it do: who has the slot of a thread that has ended knows all that it did (clocks/thread_slots.h), and goes on
-// where that one was. So there are no more planes than threads at one time.
+// where that one was. A thread that has another slot, and knows all that stands in the plane of one that has ended, takes that plane over as it is: what it reads itself takes the place of what that one
+// read, as it would in a cell; what it does not read stays. So there are no more planes than threads at one time, if those that come know what those did that have gone.
 //
 // A thread remembers where its planes are (PlaneOf). That may be out of date: the plane has been given back, and may be another's by
 // now. Then no word in it is this thread's; and before storing, it looks whose it is, or finds a word of its own slot there. So it forgets where they are when
@@ -88,19 +89,26 @@ class Planes {
   // The words of this slot's plane of this region; null if there is none.
   uint64_t* Find(uint32_t region, Slot slot) const {
     for (uint32_t plane = __atomic_load_n(&heads_[region], __ATOMIC_ACQUIRE); plane != 0; plane = infos_[plane].next) {
-      if (infos_[plane].slot == slot) return WordsOf(plane);
+      if (__atomic_load_n(&infos_[plane].slot, __ATOMIC_RELAXED) == slot) return WordsOf(plane);
     }
     return nullptr;
   }
   bool IsOf(const uint64_t* words, uint32_t region, Slot slot) const {
     const Info& info = infos_[static_cast<uint64_t>(words - words_) / kWords];
-    return info.region == region && info.slot == slot;
+    return info.region == region && __atomic_load_n(&info.slot, __ATOMIC_RELAXED) == slot;
   }
 
-  // The same, made if need be, by the thread that has the slot; null if there are no more.
-  uint64_t* Attach(uint32_t region, Slot slot, PlaneOf* remembered) {
+  // The same, made if need be, by the thread that has the slot; null if there are no more. inherits(slot, words, take): calls take() and returns "yes", if the plane of that slot is
+  // nobody's any more, and the thread knows all that stands there.
+  template <class Inherits>
+  uint64_t* Attach(uint32_t region, Slot slot, PlaneOf* remembered, Inherits inherits) {
     if (uint64_t* words = Find(region, slot); words != nullptr) return words;
-    uint32_t plane = free_;
+    uint32_t plane = heads_[region];
+    for (uint32_t tried = 0; plane != 0 && tried < kTried; plane = infos_[plane].next, ++tried) {
+      const auto take = [&] { __atomic_store_n(&infos_[plane].slot, slot, __ATOMIC_RELAXED); };
+      if (inherits(infos_[plane].slot, WordsOf(plane), take)) return WordsOf(plane);
+    }
+    plane = free_;
     if (plane != 0) {
       free_ = infos_[plane].next;
     } else {
@@ -144,6 +152,7 @@ class Planes {
 
  private:
   static constexpr Slot kNoSlot{0xffff};
+  static constexpr uint32_t kTried = 8;  // planes of others that a new reader looks at
   struct Info {
     uint32_t next;
     uint32_t region;

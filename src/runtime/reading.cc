@@ -2,6 +2,25 @@
 #include "runtime/runtime.h"
 
 namespace redflag::rt {
+namespace {
+
+// For Planes::Attach: is the plane of a thread that has ended `t`'s to take over?
+template <class D, class Take>
+bool Inherits(D& detector, const Thread& t, Slot of, const uint64_t* words, Take take) {
+  if constexpr (kHasPlanes) {
+    return detector.slots().IfEnded(of, [&] {
+      for (uint32_t i = 0; i < Planes::kWords; ++i) {
+        if (words[i] != 0 && !Knows(D::ClockOf(t.state), PackedAccess(words[i]))) return false;
+      }
+      take();
+      return true;
+    });
+  } else {
+    return false;
+  }
+}
+
+}  // namespace
 
 bool Runtime::RecordsInRegion(Thread& t, uint64_t granule, PackedAccess mine) {
   auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
@@ -12,7 +31,9 @@ bool Runtime::RecordsInRegion(Thread& t, uint64_t granule, PackedAccess mine) {
       if (!reads || !stay.is_reading()) return TakesShortcut(t, cell, mine, stay.is_owner());
       if (uint64_t* word = regions_.PlaneWord(granule, mine.slot())) return ReadsInPlane(t, granule, word, mine);
     }
-    regions_.AttachPlane(granule, mine.slot());
+    regions_.AttachPlane(granule, mine.slot(), [&](Slot of, const uint64_t* words, auto take) {
+      return Inherits(detector_, t, of, words, take);
+    });
   }
 }
 

@@ -82,14 +82,4 @@ void Regions::Take(uint32_t index, bool to_read) {
                    __ATOMIC_RELEASE);
 }
 
-void Regions::AttachPlane(uint64_t addr, Slot slot) {
-  const uint32_t index = IndexOf(addr);
-  {
-    ScopedLock guard(lock_);
-    const auto owner = static_cast<Owner>(__atomic_load_n(entries_ + index, __ATOMIC_RELAXED));
-    if (owner != kReading || planes_.Attach(index, slot, local.planes) != nullptr) return;
-  }
-  Take(index, false);  // there are no more planes: it must do without
-}
-
 }  // namespace redflag::rt

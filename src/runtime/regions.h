@@ -111,8 +111,17 @@ class Regions {
     }
     return entry.words + Planes::WordOf(addr);
   }
-  // The slot is to have one, if it is still being read. In no window.
-  void AttachPlane(uint64_t addr, Slot slot);
+  // The slot is to have one, if it is still being read. In no window. `inherits`: as of Planes::Attach.
+  template <class Inherits>
+  void AttachPlane(uint64_t addr, Slot slot, Inherits inherits) {
+    const uint32_t index = IndexOf(addr);
+    {
+      ScopedLock guard(lock_);
+      const auto owner = static_cast<Owner>(__atomic_load_n(entries_ + index, __ATOMIC_RELAXED));
+      if (owner != kReading || planes_.Attach(index, slot, local.planes, inherits) != nullptr) return;
+    }
+    Take(index, false);  // there are no more planes: it must do without
+  }
 
   // Calls visit(first, bytes) for the parts of [addr, addr + bytes) in which a region had an owner once: nobody was in the others. Parts are large,
   // so that what spans most of the address space is looked through in no time.

@@ -126,7 +126,7 @@ class World {
         }
       }
       if (!attaches) return;
-      regions_->AttachPlane(kAddress, slot);
+      regions_->AttachPlane(kAddress, slot, [](Slot, const uint64_t*, auto) { return false; });
     }
   }
 

@@ -119,6 +119,9 @@ TEST_F(RegionsTest, WhoOnlyReadsDoesNotTakeOver) {
   }).join();
 }
 
+// Nobody takes over from anybody.
+constexpr auto kNoHeir = [](Slot, const uint64_t*, auto) { return false; };
+
 TEST_F(RegionsTest, WhatWasReadComesBackWhenSomebodyWrites) {
   constexpr uint64_t kFirst = 5 * kBytes;
   constexpr Slot kSlot{1};
@@ -131,7 +134,7 @@ TEST_F(RegionsTest, WhatWasReadComesBackWhenSomebodyWrites) {
         const Regions::Stay stay(*regions_, kFirst, true);
       }
       EXPECT_EQ(regions_->PlaneWord(kFirst, kSlot), nullptr);
-      regions_->AttachPlane(kFirst, kSlot);
+      regions_->AttachPlane(kFirst, kSlot, kNoHeir);
       *regions_->PlaneWord(kFirst + 16, kSlot) = 71;
       *regions_->PlaneWord(kFirst + kBytes - 1, kSlot) = 72;
       EXPECT_EQ(regions_->PlaneWord(kFirst, Slot{2}), nullptr) << "that of another slot";
@@ -142,6 +145,43 @@ TEST_F(RegionsTest, WhatWasReadComesBackWhenSomebodyWrites) {
     }
     EXPECT_EQ(taken_in, (std::vector<std::pair<uint64_t, uint64_t>>{{kFirst + 16, 71}, {kFirst + kBytes - 8, 72}}));
     EXPECT_EQ(regions_->PlaneWord(kFirst, kSlot), nullptr);
+  }).join();
+}
+
+// Whoever inherits a plane finds what stands there, and what it notes comes back with that; who had it finds it no more.
+TEST_F(RegionsTest, APlaneIsInheritedAsItIs) {
+  constexpr Slot kEnded{1}, kHeir{2};
+  Run([&] {
+    {
+      const Regions::Stay stay(*regions_, 0);
+    }
+    Run([&] {
+      {
+        const Regions::Stay stay(*regions_, 0, true);
+      }
+      regions_->AttachPlane(0, kEnded, kNoHeir);
+      *regions_->PlaneWord(16, kEnded) = 71;
+      *regions_->PlaneWord(24, kEnded) = 72;
+    }).join();
+    Run([&] {
+      {
+        const Regions::Stay stay(*regions_, 0, true);
+      }
+      regions_->AttachPlane(0, kHeir, [&](Slot of, const uint64_t* words, auto take) {
+        EXPECT_EQ(of, kEnded);
+        EXPECT_EQ(words[2], 71u);
+        take();
+        return true;
+      });
+      EXPECT_EQ(regions_->PlaneWord(0, kEnded), nullptr);
+      EXPECT_EQ(*regions_->PlaneWord(16, kHeir), 71u);
+      *regions_->PlaneWord(24, kHeir) = 73;
+      *regions_->PlaneWord(32, kHeir) = 74;
+    }).join();
+    {
+      const Regions::Stay stay(*regions_, 0);
+    }
+    EXPECT_EQ(taken_in, (std::vector<std::pair<uint64_t, uint64_t>>{{16, 71}, {24, 73}, {32, 74}}));
   }).join();
 }
 
@@ -159,7 +199,7 @@ TEST_F(RegionsTest, PlaneThatWasGivenBackIsNotTheOldOne) {
       {
         const Regions::Stay stay(*regions_, 0, true);
       }
-      regions_->AttachPlane(0, kSlot);
+      regions_->AttachPlane(0, kSlot, kNoHeir);
       uint64_t* const word = regions_->PlaneWord(0, kSlot);
       {
         const Regions::Stay stay(*regions_, 0);
@@ -167,7 +207,7 @@ TEST_F(RegionsTest, PlaneThatWasGivenBackIsNotTheOldOne) {
       {
         const Regions::Stay stay(*regions_, kBytes, true);
       }
-      regions_->AttachPlane(kBytes, kSlot);
+      regions_->AttachPlane(kBytes, kSlot, kNoHeir);
       ASSERT_EQ(regions_->PlaneWord(kBytes, kSlot), word) << "the test wants the same plane";
       EXPECT_EQ(Planes::Recall(local.planes, 0), nullptr) << "remembered as that of two pages";
       EXPECT_EQ(regions_->PlaneWord(0, kSlot), nullptr);
@@ -200,7 +240,7 @@ TEST_F(RegionsTest, NothingThatIsReadIsLost) {
             }
           }
         }
-        if (attach) regions_->AttachPlane(addr, slot);
+        if (attach) regions_->AttachPlane(addr, slot, kNoHeir);
       }
     }));
   }
