@@ -31,7 +31,7 @@ void* Second(void*) {
 
 void* Writer(void*) {
   Await(3);
-  table[0] = 1;  // RACE(first) CHAIN(first): Writer
+  table[0] = 1;   // RACE(first) CHAIN(first): Writer
   table[16] = 1;  // RACE(second) CHAIN(second): Writer
   return nullptr;
 }
