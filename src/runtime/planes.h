@@ -89,13 +89,13 @@ class Planes {
   // The words of this slot's plane of this region; null if there is none.
   uint64_t* Find(uint32_t region, Slot slot) const {
     for (uint32_t plane = __atomic_load_n(&heads_[region], __ATOMIC_ACQUIRE); plane != 0; plane = infos_[plane].next) {
-      if (__atomic_load_n(&infos_[plane].slot, __ATOMIC_RELAXED) == slot) return WordsOf(plane);
+      if (infos_[plane].IsOf(slot)) return WordsOf(plane);
     }
     return nullptr;
   }
   bool IsOf(const uint64_t* words, uint32_t region, Slot slot) const {
     const Info& info = infos_[static_cast<uint64_t>(words - words_) / kWords];
-    return info.region == region && __atomic_load_n(&info.slot, __ATOMIC_RELAXED) == slot;
+    return info.region == region && info.IsOf(slot);
   }
 
   // The same, made if need be, by the thread that has the slot; null if there are no more. inherits(slot, words, take): calls take() and returns "yes", if the plane of that slot is
@@ -105,8 +105,8 @@ class Planes {
     if (uint64_t* words = Find(region, slot); words != nullptr) return words;
     uint32_t plane = heads_[region];
     for (uint32_t tried = 0; plane != 0 && tried < kTried; plane = infos_[plane].next, ++tried) {
-      const auto take = [&] { __atomic_store_n(&infos_[plane].slot, slot, __ATOMIC_RELAXED); };
-      if (inherits(infos_[plane].slot, WordsOf(plane), take)) return WordsOf(plane);
+      const auto take = [&] { __atomic_store_n(&infos_[plane].slot, Raw(slot), __ATOMIC_RELAXED); };
+      if (inherits(Slot{infos_[plane].slot}, WordsOf(plane), take)) return WordsOf(plane);
     }
     plane = free_;
     if (plane != 0) {
@@ -118,7 +118,7 @@ class Planes {
     for (uint32_t i = 0; i < kRemembered; ++i) {  // as that of another page
       if (remembered[i].words == WordsOf(plane)) remembered[i].page = PlaneOf::kNoPage;
     }
-    infos_[plane] = {.next = heads_[region], .region = region, .slot = slot};
+    infos_[plane] = {.next = heads_[region], .region = region, .slot = Raw(slot)};
     __atomic_store_n(&heads_[region], plane, __ATOMIC_RELEASE);
     return WordsOf(plane);
   }
@@ -151,12 +151,14 @@ class Planes {
   }
 
  private:
-  static constexpr Slot kNoSlot{0xffff};
+  static constexpr uint16_t kNoSlot = 0xffff;
   static constexpr uint32_t kTried = 8;  // planes of others that a new reader looks at
   struct Info {
     uint32_t next;
     uint32_t region;
-    Slot slot;
+    uint16_t slot;  // changes when the plane is inherited
+
+    bool IsOf(Slot other) const { return __atomic_load_n(&slot, __ATOMIC_RELAXED) == Raw(other); }
   };
   uint64_t* WordsOf(uint32_t plane) const { return words_ + uint64_t{plane} * kWords; }
 
