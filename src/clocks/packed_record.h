@@ -87,7 +87,7 @@ struct PackedRecord {
   void Place(uint64_t word) {
     Admit(PackedAccess(word));
     const uint32_t home = FreeHomeOf(PackedAccess(word).slot());
-    uint32_t place = home % capacity;
+    uint32_t place = home % capacity;  // without one, from the beginning
     while (Word(place) != 0) place = (place + 1) % capacity;
     Set(place, word);
   }

@@ -23,6 +23,7 @@ class WholeTrace : public EventStream {
   std::vector<RecordedContext> contexts_;
 };
 
+// What of it concerns a shard, copied a batch at a time.
 class PartOfTrace : public EventStream {
  public:
   PartOfTrace(const Trace& trace, Shard shard) : events_(trace.events), filter_(shard) {}
