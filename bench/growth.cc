@@ -7,11 +7,12 @@
 //   growth sleep THREADS                   as many threads that have used a little memory and sleep; prints the resident set in KB
 //   growth freed                           uses and frees 256 MB; prints the resident set in KB with it, and after it
 //
-// `access` and `pairs` print the processor time of that alone, in ns: without the start and the end of threads.
+// `access` and `pairs` print the processor time of that alone, in ns: without that in which threads start, end, or wait for others to do so.
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <barrier>
 #include <cstdint>
 #include <cstdio>
@@ -37,23 +38,24 @@ long ResidentKb() {
   return resident * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-// Runs work(i) in each thread, all of them from one moment on, and prints the processor time from there to the end of the last.
+// Runs work(i) in each thread, all of them from one moment on, and prints the processor time that they took for it, added up.
 template <class Work>
 void Measure(int count, Work work) {
-  uint64_t begin = 0;
-  std::barrier start(count, [&]() noexcept { begin = Now(CLOCK_PROCESS_CPUTIME_ID); });
-  uint64_t end = 0;
-  std::barrier stop(count, [&]() noexcept { end = Now(CLOCK_PROCESS_CPUTIME_ID); });
+  std::barrier start(count);
+  std::barrier stop(count);
+  std::atomic<uint64_t> sum = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < count; ++i) {
     threads.emplace_back([&, i] {
       start.arrive_and_wait();
+      const uint64_t begin = Now(CLOCK_THREAD_CPUTIME_ID);
       work(i);
+      sum += Now(CLOCK_THREAD_CPUTIME_ID) - begin;
       stop.arrive_and_wait();
     });
   }
   for (std::thread& thread : threads) thread.join();
-  std::printf("%llu\n", static_cast<unsigned long long>(end - begin));
+  std::printf("%llu\n", static_cast<unsigned long long>(sum.load()));
 }
 
 void Access(int count, long total) {

@@ -56,6 +56,31 @@ TEST(VectorClockTest, SharingTakesNoMemoryUntilSomebodyWrites) {
   EXPECT_GT(arena.in_use(), before);
 }
 
+// Hundreds of threads that learn of each other through one lock, each of which has a clock of its own at first.
+TEST(VectorClockTest, ClocksOfManyThreadsComeToShareWhatTheyLearn) {
+  constexpr uint32_t kThreads = 512;
+  Arena<PlainMem> arena;
+  VectorClock<PlainMem> lock(arena);
+  std::vector<std::unique_ptr<VectorClock<PlainMem>>> clocks;
+  for (uint32_t i = 0; i < kThreads; ++i) {
+    clocks.push_back(std::make_unique<VectorClock<PlainMem>>(arena));
+    for (uint32_t k = 0; k < kThreads; ++k) clocks[i]->Set(S(k), Time{1});
+  }
+  const size_t apart = arena.in_use();
+  for (uint32_t round = 0; round < 2; ++round) {
+    for (uint32_t i = 0; i < kThreads; ++i) {
+      clocks[i]->Join(lock);
+      clocks[i]->Set(S(i), Time{round + 2});
+      lock.Assign(*clocks[i]);
+    }
+  }
+  EXPECT_LT(arena.in_use(), apart / 2);
+  for (uint32_t k = 0; k < kThreads; ++k) {
+    ASSERT_EQ(clocks[kThreads - 1]->Get(S(k)), Time{3});
+    ASSERT_EQ(clocks[0]->Get(S(k)), k == 0 ? Time{3} : Time{2}) << "what came later was not told to it";
+  }
+}
+
 TEST(VectorClockTest, TenThousandThreadsFit) {
   Arena<PlainMem> arena;
   {
