@@ -29,12 +29,6 @@ class EventLocksets {
     return IsWrite(kind) ? pair.writer : pair.reader;
   }
 
-  // Do the two accesses, made with these locks held, have a lock in common?
-  bool Common(LocksetId held_a, AccessKind a, LocksetId held_b, AccessKind b) {
-    if (held_a == kEmptyLockset || held_b == kEmptyLockset) return false;
-    return table_.Intersect(For(held_a, a), For(held_b, b)) != kEmptyLockset;
-  }
-
  private:
   struct Pair {
     bool known;

@@ -2,6 +2,7 @@
 //
 //   HeldLock      a lock and the mode it is held in, 32 bits
 //   LocksetTable  every distinct set once, named by a LocksetId; intersections are cached
+//   HeldSet       what a thread holds, in 64 bits: one or two locks as they are, or the name of a set
 //   HeldLocks     the locks that one thread holds now; names its set lazily, because most locks are taken and released
 //                 without the set ever being asked for
 //
@@ -43,6 +44,60 @@ struct LocksetView {
   const HeldLock* end() const { return first + count; }
 };
 
+// Most sets are of one or two locks: those are written out, so that no table needs to be asked.
+//
+//   [ 0 ][ second lock + 1, or 0 : 30 ][ mode ][ first lock + 1, or 0 : 31 ][ mode ]
+//   [ 1 ][ 0                                  ][ LocksetId                         ]
+class HeldSet {
+ public:
+  static constexpr uint32_t kMostListed = 2;
+
+  constexpr HeldSet() = default;  // nothing is held
+  static constexpr HeldSet FromRaw(uint64_t raw) {
+    HeldSet set;
+    set.raw_ = raw;
+    return set;
+  }
+  static constexpr HeldSet Named(LocksetId id) { return id == kEmptyLockset ? HeldSet() : FromRaw(kNamed | Raw(id)); }
+  static constexpr bool CanList(HeldLock lock) { return Raw(LockOf(lock)) < (1u << 30) - 1; }
+  static constexpr HeldSet Listing(HeldLock lock) { return FromRaw(Raw(lock) + kOne); }
+  static constexpr HeldSet Listing(HeldLock first, HeldLock second) {
+    return FromRaw(uint64_t{Raw(second) + kOne} << 32 | (Raw(first) + kOne));
+  }
+
+  constexpr uint64_t raw() const { return raw_; }
+  constexpr bool is_empty() const { return raw_ == 0; }
+  constexpr bool is_listed() const { return raw_ < kNamed; }
+  constexpr LocksetId name() const { return LocksetId{static_cast<uint32_t>(raw_)}; }  // of one that is not listed
+  friend constexpr bool operator==(HeldSet, HeldSet) = default;
+
+  // Two that are listed: as LocksetTable::HaveCommon.
+  static constexpr bool HaveCommon(HeldSet a, bool a_writes, HeldSet b, bool b_writes) {
+    const uint32_t first = Counting(a.first(), a_writes), second = Counting(a.second(), a_writes);
+    const uint32_t other_first = Counting(b.first(), b_writes), other_second = Counting(b.second(), b_writes);
+    return (first != 0 && (first == other_first || first == other_second)) ||
+           (second != 0 && (second == other_first || second == other_second));
+  }
+
+  // The locks of one that is listed: how many.
+  constexpr uint32_t List(HeldLock (&elements)[kMostListed]) const {
+    uint32_t count = 0;
+    if (first() != 0) elements[count++] = HeldLock{first() - kOne};
+    if (second() != 0) elements[count++] = HeldLock{second() - kOne};
+    return count;
+  }
+
+ private:
+  static constexpr uint64_t kNamed = uint64_t{1} << 63;
+  static constexpr uint32_t kOne = 1u << 1;  // of a lock's number
+  constexpr uint32_t first() const { return static_cast<uint32_t>(raw_); }
+  constexpr uint32_t second() const { return static_cast<uint32_t>(raw_ >> 32); }
+  // The lock, if it counts; 0: does not.
+  static constexpr uint32_t Counting(uint32_t held, bool writes) { return writes && (held & 1) != 0 ? 0 : held >> 1; }
+
+  uint64_t raw_ = 0;
+};
+
 template <class Mem>
 class LocksetTable {
  public:
@@ -81,6 +136,20 @@ class LocksetTable {
     return cached.result;
   }
 
+  // Do two accesses, made with these locks held, have one in common? For a write those count that are held for writing, for a
+  // read all (event_locksets.h).
+  bool HaveCommon(HeldSet a, bool a_writes, HeldSet b, bool b_writes) {
+    HeldLock listed_a[HeldSet::kMostListed], listed_b[HeldSet::kMostListed];
+    const LocksetView of_b = View(b, listed_b);
+    for (const HeldLock lock : View(a, listed_a)) {
+      if (a_writes && ModeOf(lock) == LockMode::kShared) continue;
+      for (const HeldLock other : of_b) {
+        if (LockOf(other) == LockOf(lock) && !(b_writes && ModeOf(other) == LockMode::kShared)) return true;
+      }
+    }
+    return false;
+  }
+
   size_t size() const { return sets_.size(); }
   uint64_t cache_hits() const { return cache_hits_; }
 
@@ -92,6 +161,11 @@ class LocksetTable {
     LocksetId b = kEmptyLockset;
     LocksetId result = kEmptyLockset;
   };
+
+  LocksetView View(HeldSet set, HeldLock (&listed)[HeldSet::kMostListed]) {
+    if (!set.is_listed()) return View(set.name());
+    return LocksetView{.first = listed, .count = set.List(listed)};
+  }
 
   // Sets whose hashes collide are told apart by probing the next key.
   LocksetId InternLocked(const HeldLock* elements, uint32_t count) {
@@ -170,6 +244,13 @@ class HeldLocks {
       named_ = true;
     }
     return id_;
+  }
+
+  HeldSet set() {
+    if (entries_.size() == 0) return HeldSet();
+    if (entries_.size() > HeldSet::kMostListed || !HeldSet::CanList(entries_.back().held)) return HeldSet::Named(id());
+    if (entries_.size() == 1) return HeldSet::Listing(entries_[0].held);
+    return HeldSet::Listing(entries_[0].held, entries_[1].held);
   }
 
   size_t size() const { return entries_.size(); }

@@ -6,7 +6,7 @@
 //   Seg          epoch and held        t's current segment: its place in the order and its locks
 //   SS_Wr(x)     Cell                  entries that write: the writer segment set
 //   SS_Rd(x)     Cell                  entries that read: the reader segment set
-//   LS_Wr, LS_Rd event_locks_.For()    the lock set of an event, from all locks held at it
+//   LS_Wr, LS_Rd LocksetTable::HaveCommon  of all locks held at an event those that count for it: for a write the ones held for writing
 //   S <= Seg     clock.Knows(S.epoch)  S happens before, or is, the current segment
 //   racy(x)      Cell                  bytes whose race was reported; ignored from then on
 //
@@ -20,7 +20,6 @@
 #include <type_traits>
 
 #include "base/hash_map.h"
-#include "clocks/event_locksets.h"
 #include "clocks/exact_cell.h"
 #include "clocks/history_entry.h"
 #include "clocks/lockset.h"
@@ -104,20 +103,24 @@ class HybridCore : public Labelled<Mem, CellOf> {
   };
 
   struct Thread : ThreadBase<Mem> {
-    Thread(HybridCore& d, Tid id) : ThreadBase<Mem>(d.arena_, d.locksets_, id), detector(d), clock(d.arena_, id) {}
+    Thread(HybridCore& d, Tid id)
+        : ThreadBase<Mem>(d.arena_, d.locksets_, id), detector(d), clock(d.arena_, id), times(d.arena_) {}
     HybridCore& detector;
     ThreadClock<Mem> clock;
     uint64_t counts[kRuleCount] = {};
 
-    // Whether two sets of locks have one in common, as last asked.
+    // Whether accesses with these sets of locks have one in common, as last asked.
     struct Answer {
-      uint64_t question;
+      HeldSet theirs;
+      HeldSet mine;
+      bool they_write;
+      bool i_write;
       bool common;
     };
     static constexpr uint32_t kAnswers = 256;
     Answer answers[kAnswers] = {};
 
-    SegmentTimes times;  // where segments have times
+    SegmentTimes<Mem> times;  // where segments have times
   };
 
   struct Sync : SyncClock<Mem> {
@@ -125,8 +128,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
     bool pure_hb = false;
   };
 
-  explicit HybridCore(const HybridOptions& options = {})
-      : options_(options), event_locks_(arena_, locksets_), lines_(arena_) {}
+  explicit HybridCore(const HybridOptions& options = {}) : options_(options), lines_(arena_) {}
 
   // ---- Threads ----
 
@@ -240,7 +242,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
     }
     HistoryEntry mine{.epoch = t.clock.epoch(),
                       .context = access.context,
-                      .locks = t.held.id(),
+                      .locks = Cell::kKeepsLocks ? t.held.id() : kEmptyLockset,
                       .bytes = access.bytes,
                       .kind = access.kind,
                       .origin = access.origin};
@@ -277,7 +279,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
     // Have the two accesses, of which the second is this thread's, a lock in common?
     template <class Label>
     bool KeepsApart(Label entry, Label mine) const {
-      return t_.detector.KeepsApart(t_, entry.Unpacked(), t_.held.id(), mine.kind());
+      return t_.detector.KeepApart(t_, entry.epoch(), entry.kind(), mine.kind());
     }
 
    private:
@@ -349,8 +351,8 @@ class HybridCore : public Labelled<Mem, CellOf> {
   // ... and is in another place of the order.
   Tag NewSegment(Thread& t) {
     if constexpr (!Cell::kKeepsLocks) {
-      t.times.Begin(TimeOf(t.clock.epoch()), t.held.id());
-      segments_.Set(t.clock.epoch(), t.held.id());
+      t.times.Begin(TimeOf(t.clock.epoch()), t.held.set());
+      segments_.Set(t.clock.epoch(), t.held.set());
     }
     return Tag::kChanged;
   }
@@ -358,34 +360,44 @@ class HybridCore : public Labelled<Mem, CellOf> {
   Tag OtherLocks(Thread& t) {
     if constexpr (!Cell::kKeepsLocks) {
       bool is_new;
-      t.clock.GoTo(t.times.GoTo(t.held.id(), is_new));
-      if (is_new) segments_.Set(t.clock.epoch(), t.held.id());
+      const HeldSet held = t.held.set();
+      t.clock.GoTo(t.times.GoTo(held, is_new));
+      if (is_new) segments_.Set(t.clock.epoch(), held);
     }
     return Tag::kChanged;
   }
 
-  LocksetId LocksOf(const HistoryEntry& entry) const {
+  // Do locks keep the accesses apart, of which the second is this thread's?
+  bool KeepApart(Thread& t, const HistoryEntry& theirs, const HistoryEntry& mine) {
     if constexpr (Cell::kKeepsLocks) {
-      return entry.locks;
+      return HaveCommonLock(t, HeldSet::Named(theirs.locks), IsWrite(theirs.kind), HeldSet::Named(mine.locks),
+                            IsWrite(mine.kind));
     } else {
-      return segments_.Of(entry.epoch);
+      return KeepApart(t, theirs.epoch, theirs.kind, mine.kind);
     }
   }
-
-  // Do locks keep the accesses apart? Of one whose slot is shared by several threads nobody knows which it held.
-  bool KeepsApart(Thread& t, const HistoryEntry& theirs, LocksetId mine, AccessKind my_kind) {
-    if (!Cell::kKeepsLocks && slots_.IsShared(SlotOf(theirs.epoch))) return true;
-    return HaveCommonLock(t, LocksOf(theirs), theirs.kind, mine, my_kind);
+  // Of a segment whose slot is shared by several threads nobody knows which it held.
+  bool KeepApart(Thread& t, Epoch theirs, AccessKind their_kind, AccessKind my_kind) {
+    if (slots_.IsShared(SlotOf(theirs))) return true;
+    const HeldSet held = segments_.Of(theirs);
+    const HeldSet mine = t.held.set();
+    if (held.is_listed() && mine.is_listed()) [[likely]] {
+      return HeldSet::HaveCommon(held, IsWrite(their_kind), mine, IsWrite(my_kind));
+    }
+    return HaveCommonLock(t, held, IsWrite(their_kind), mine, IsWrite(my_kind));
   }
 
   // The answer is the same for ever, so that each thread remembers some, and threads don't meet at the table.
-  bool HaveCommonLock(Thread& t, LocksetId theirs, AccessKind their_kind, LocksetId mine, AccessKind my_kind) {
-    if (theirs == kEmptyLockset || mine == kEmptyLockset) return false;
-    const uint64_t question = (uint64_t{Raw(theirs)} << 1 | (IsWrite(their_kind) ? 1 : 0)) << 32 |
-                              (uint64_t{Raw(mine)} << 1 | (IsWrite(my_kind) ? 1 : 0));
-    typename Thread::Answer& answer = t.answers[HashKey(question) % Thread::kAnswers];
-    if (answer.question != question) {
-      answer = {.question = question, .common = event_locks_.Common(theirs, their_kind, mine, my_kind)};
+  bool HaveCommonLock(Thread& t, HeldSet theirs, bool they_write, HeldSet mine, bool i_write) {
+    if (theirs.is_empty() || mine.is_empty()) return false;
+    typename Thread::Answer& answer = t.answers[HashKey(theirs.raw() ^ HashKey(mine.raw())) % Thread::kAnswers];
+    if (answer.theirs != theirs || answer.mine != mine || answer.they_write != they_write ||
+        answer.i_write != i_write) {
+      answer = {.theirs = theirs,
+                .mine = mine,
+                .they_write = they_write,
+                .i_write = i_write,
+                .common = locksets_.HaveCommon(theirs, they_write, mine, i_write)};
     }
     return answer.common;
   }
@@ -395,7 +407,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
   ByteMask FindRaces(Thread& t, const OpenedCell& cell, const HistoryEntry& mine) {
     ByteMask raced = kNoBytes;
     cell.ForEachUnordered(t.clock, mine, [&](const HistoryEntry& other) {
-      if (KeepsApart(t, other, mine.locks, mine.kind)) {
+      if (KeepApart(t, other, mine)) {
         ++t.counts[kLocked];
       } else {
         raced = raced | (other.bytes & mine.bytes);
@@ -449,7 +461,6 @@ class HybridCore : public Labelled<Mem, CellOf> {
 
   struct NoSegments {};
   HybridOptions options_;
-  EventLocksets<Mem> event_locks_;
   [[no_unique_address]] std::conditional_t<Cell::kKeepsLocks, NoSegments,
                                            SegmentLocks<Cell::kSlots, Cell::kKeepsLocks ? 1 : Cell::kTimes>> segments_;
   typename Mem::Lock lines_lock_;

@@ -102,7 +102,7 @@ class Labelled {
     commits_.Forget(addr, size);
     return Stamp{.epoch = t.clock.epoch(),
                  .context = context,
-                 .locks = t.held.id(),
+                 .locks = Cell::kKeepsLocks ? t.held.id() : kEmptyLockset,
                  .bytes = kAllBytes,
                  .kind = AccessKind::kWrite,
                  .origin = origin};

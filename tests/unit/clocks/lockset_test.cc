@@ -81,5 +81,58 @@ TEST_F(LocksetTest, HeldLocksNamesASetOnlyWhenAsked) {
   EXPECT_EQ(held.id(), kEmptyLockset);
 }
 
+TEST_F(LocksetTest, HeldSetsListOneOrTwoLocksAndNameMore) {
+  HeldLocks<PlainMem> held(arena_, table_);
+  EXPECT_TRUE(held.set().is_empty());
+  held.Acquire(SyncId{0}, LockMode::kShared);
+  EXPECT_TRUE(held.set().is_listed());
+  EXPECT_FALSE(held.set().is_empty());
+  held.Acquire(SyncId{(1u << 30) - 2}, LockMode::kExclusive);
+  EXPECT_TRUE(held.set().is_listed());
+  EXPECT_EQ(table_.size(), 1u) << "nothing had to be named";
+  held.Acquire(SyncId{(1u << 30) - 1}, LockMode::kExclusive);
+  EXPECT_FALSE(held.set().is_listed());
+  held.Release(SyncId{0}, LockMode::kShared);
+  EXPECT_FALSE(held.set().is_listed()) << "the number of one of them is too large";
+  EXPECT_EQ(Elements(held.set().name()), (std::vector{L((1u << 30) - 2), L((1u << 30) - 1)}));
+}
+
+// Listed or named, each against each, and all kinds of accesses.
+TEST_F(LocksetTest, WhatTwoAccessesHaveInCommonFollowsTheRuleOfReadersAndWriters) {
+  constexpr LockMode kModes[] = {LockMode::kExclusive, LockMode::kShared};
+  std::mt19937 random(7);
+  int common = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::set<HeldLock> elements[2];
+    HeldSet sets[2];
+    for (int k = 0; k < 2; ++k) {
+      HeldLocks<PlainMem> held(arena_, table_);
+      for (uint32_t count = random() % 4; count > 0; --count) {
+        const SyncId lock{static_cast<uint32_t>(random() % 5)};
+        const LockMode mode = kModes[random() % 2];
+        held.Acquire(lock, mode);
+        elements[k].insert(MakeHeldLock(lock, mode));
+      }
+      sets[k] = random() % 2 == 0 ? held.set() : HeldSet::Named(held.id());
+    }
+    const bool writes[2] = {random() % 2 == 0, random() % 2 == 0};
+    bool expected = false;
+    for (const HeldLock a : elements[0]) {
+      for (const HeldLock b : elements[1]) {
+        const bool counts =
+            !(writes[0] && ModeOf(a) == LockMode::kShared) && !(writes[1] && ModeOf(b) == LockMode::kShared);
+        expected |= counts && LockOf(a) == LockOf(b);
+      }
+    }
+    ASSERT_EQ(table_.HaveCommon(sets[0], writes[0], sets[1], writes[1]), expected);
+    if (sets[0].is_listed() && sets[1].is_listed()) {
+      ASSERT_EQ(HeldSet::HaveCommon(sets[0], writes[0], sets[1], writes[1]), expected);
+    }
+    common += expected ? 1 : 0;
+  }
+  EXPECT_GT(common, 2'000);
+  EXPECT_LT(common, 18'000);
+}
+
 }  // namespace
 }  // namespace redflag
