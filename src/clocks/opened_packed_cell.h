@@ -100,13 +100,13 @@ class PackedCell<Mem>::Opened {
 
   bool ReplaceOwn(PackedAccess mine) { return is_spread() && record()->ReplaceOwn(mine); }
 
-  bool HasPartlyCovered(PackedAccess mine) const {
-    bool found = false;
+  // As of words.
+  PackedAccess NewOf(PackedAccess mine) const {
     ForEach([&](PackedAccess entry) {
-      found = IsPartlyCovered(entry, mine);
-      return !found;
+      mine = redflag::NewOf(entry, mine);
+      return mine.word() != 0;
     });
-    return found;
+    return mine;
   }
 
   template <class Clock>

@@ -273,7 +273,11 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     if (IsIgnored(mine)) return true;
     if (mine.kind() != AccessKind::kWrite && Refresh(clock, mine, is_alone)) return true;
     Opened opened(*this, is_alone);
-    if (!opened.is_spread() || (!kIsOrderAll<Clock> && opened.HasPartlyCovered(mine))) return false;
+    if (!opened.is_spread()) return false;
+    if constexpr (!kIsOrderAll<Clock>) {
+      mine = opened.NewOf(mine);
+      if (mine.word() == 0) return true;
+    }
     return opened.ReplaceOwn(mine) || opened.ReplaceInRecord(arena, clock, mine, mix);
   }
 

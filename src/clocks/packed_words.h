@@ -41,11 +41,11 @@ inline bool RacesWith(const Clock& clock, PackedAccess entry, PackedAccess acces
   return entry.ConflictsWith(access) && !Knows(clock, entry) && !KeepsApart(clock, entry, access);
 }
 
-// Where more than the order counts: is a part of `mine` redundant, because of what the same thread did at the same time? For these bytes all
+// Where more than the order counts: what of `mine` is not redundant because of what the same thread did at the same time. For the other bytes all
 // stays as it is.
-inline bool IsPartlyCovered(PackedAccess entry, PackedAccess mine) {
+inline PackedAccess NewOf(PackedAccess entry, PackedAccess mine) {
   const bool is_same_time = ((entry.word() ^ mine.word()) & (PackedAccess::kTimeField | PackedAccess::kSlotField)) == 0;
-  return is_same_time && Any(entry.bytes() & mine.bytes()) && Covers(entry.kind(), mine.kind()) && !entry.Covers(mine);
+  return is_same_time && Covers(entry.kind(), mine.kind()) ? mine.With(mine.bytes() & ~entry.bytes()) : mine;
 }
 
 // What is left of a remembered access when another one has come: what that covers goes.
@@ -101,7 +101,7 @@ template <AccessKind kKind, class Clock>
   const PackedAccess write(words.write);
   const PackedAccess read(words.read);
   if constexpr (!kIsOrderAll<Clock>) {
-    if (IsPartlyCovered(write, mine) || IsPartlyCovered(read, mine)) return false;
+    if (NewOf(write, NewOf(read, mine)).word() != mine.word()) return false;
     const bool stays = kKind == AccessKind::kRead && Any(write.bytes() & mine.bytes()) && !IsWrite(write.kind());
     if (stays) return false;
   }
@@ -131,9 +131,9 @@ struct NoMix {};
 template <class Clock, class Mix>
 [[gnu::always_inline]] inline bool ReplaceInPlace(const Clock& clock, PackedAccess mine, Mix mix, PackedWords& words) {
   bool races = false;
-  if (!kIsOrderAll<Clock> &&
-      (IsPartlyCovered(PackedAccess(words.write), mine) || IsPartlyCovered(PackedAccess(words.read), mine))) {
-    return false;
+  if constexpr (!kIsOrderAll<Clock>) {
+    mine = NewOf(PackedAccess(words.write), NewOf(PackedAccess(words.read), mine));
+    if (mine.word() == 0) return true;
   }
   const PackedAccess write = LeftOf(clock, PackedAccess(words.write), mine, races);
   const PackedAccess read = LeftOf(clock, PackedAccess(words.read == words.write ? 0 : words.read), mine, races);
