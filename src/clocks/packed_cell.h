@@ -169,9 +169,15 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   // has changed.
   template <class Clock>
   [[gnu::always_inline]] bool GoesOn(const Clock&, PackedAccess mine) {
-    if (!kIsOrderAll<Clock>) return false;
     const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_RELAXED);
-    return PackedRecord::IsHandle(handle) && PackedRecord::IsSmall(handle) && PackedRecord::Of(handle)->GoesOn(mine);
+    if (!PackedRecord::IsHandle(handle) || !PackedRecord::IsSmall(handle)) return false;
+    PackedRecord* record = PackedRecord::Of(handle);
+    if constexpr (!kIsOrderAll<Clock>) {
+      for (uint32_t i = 0; i < PackedRecord::kFirstCapacity; ++i) {
+        if (NewOf(PackedAccess(record->Word(i)), mine).word() != mine.word()) return false;
+      }
+    }
+    return record->GoesOn(mine);
   }
 
   // Begins anew, as Opened::Restart, by whoever is alone, if all of it does so and there is no record. "no": nothing has changed.

@@ -43,14 +43,15 @@ inline bool RacesWith(const Clock& clock, PackedAccess entry, PackedAccess acces
 
 // Where more than the order counts: what of `mine` is not redundant because of what the same thread did at the same time. For the other bytes all
 // stays as it is.
-inline PackedAccess NewOf(PackedAccess entry, PackedAccess mine) {
+[[gnu::always_inline]] inline PackedAccess NewOf(PackedAccess entry, PackedAccess mine) {
   const bool is_same_time = ((entry.word() ^ mine.word()) & (PackedAccess::kTimeField | PackedAccess::kSlotField)) == 0;
   return is_same_time && Covers(entry.kind(), mine.kind()) ? mine.With(mine.bytes() & ~entry.bytes()) : mine;
 }
 
 // What is left of a remembered access when another one has come: what that covers goes.
 template <class Clock>
-inline PackedAccess LeftOf(const Clock& clock, PackedAccess entry, PackedAccess mine, bool& races) {
+[[gnu::always_inline]] inline PackedAccess LeftOf(const Clock& clock, PackedAccess entry, PackedAccess mine,
+                                                  bool& races) {
   if (entry.word() == 0) return entry;
   if (!Knows(clock, entry)) {
     races |= entry.ConflictsWith(mine) && !KeepsApart(clock, entry, mine);
