@@ -60,6 +60,35 @@ class PackedCellTest : public testing::Test {
   std::vector<uint32_t> mixed_;  // the latest pair of contexts that became one, and the bytes of the second
 };
 
+// One that tells accesses apart by their locks too, which they have never in common.
+struct KnowsLocks : KnowsUpTo {
+  bool KeepsApart(PackedAccess, PackedAccess) const { return false; }
+};
+constexpr KnowsLocks kKnowsLocks{kKnowsAll};
+
+// A thread at a time that it had before, with a read in between.
+TEST_F(PackedCellTest, WhereLocksCountWhatIsRedundantStaysAsItIs) {
+  Record(Entry(3, 5, AccessKind::kWrite, 0x01));
+  Record(Entry(3, 4, AccessKind::kRead, 0x0c));
+  Record(Entry(3, 6, AccessKind::kRead, 0xf1));
+  ASSERT_TRUE(cell_.has_record());
+  const auto read = [&](uint8_t bytes) { return cell_.Covers(PackedAccess(Entry(3, 6, AccessKind::kRead, bytes))); };
+  const auto write = [](uint8_t bytes) { return PackedAccess(Entry(3, 5, AccessKind::kWrite, bytes)); };
+  EXPECT_FALSE(cell_.GoesOn(kKnowsLocks, write(0x11))) << "a part is redundant";
+  EXPECT_TRUE(read(0xf1));
+  EXPECT_TRUE(cell_.GoesOn(kKnowsLocks, write(0x10)));
+  EXPECT_FALSE(read(0x10)) << "the write has taken its place";
+  EXPECT_TRUE(read(0xe1));
+  EXPECT_TRUE(cell_.Covers(write(0x11)));
+
+  const auto no_mix = [](ContextId, ContextId, ByteMask) { return kNoContext; };
+  EXPECT_TRUE(cell_.TakesShortcut(arena_, kKnowsLocks, write(0x31), no_mix, true));
+  EXPECT_TRUE(read(0xc1)) << "byte 0 was redundant, byte 5 was not";
+  EXPECT_FALSE(read(0x20));
+  EXPECT_TRUE(cell_.GoesOn(kKnowsAll, write(0x41))) << "where nothing but order counts, all of it is new";
+  EXPECT_FALSE(read(0x01));
+}
+
 TEST(PackedAccessTest, GivesBackWhatWasPutIn) {
   for (const AccessKind kind :
        {AccessKind::kAtomicRead, AccessKind::kRead, AccessKind::kAtomicWrite, AccessKind::kWrite}) {
