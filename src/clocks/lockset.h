@@ -246,6 +246,7 @@ class HeldLocks {
     return id_;
   }
 
+  // The same in 64 bits: of one or two locks without a name.
   HeldSet set() {
     if (entries_.size() == 0) return HeldSet();
     if (entries_.size() > HeldSet::kMostListed || !HeldSet::CanList(entries_.back().held)) return HeldSet::Named(id());
