@@ -29,9 +29,15 @@ class PackedCell<Mem>::Opened {
 
   ByteMask racy() const { return is_spread() ? record()->racy : kNoBytes; }
   void AddRacy(Arena<Mem>& arena, ByteMask bytes) {
+    if ((racy() | bytes) == kAllBytes) {
+      FreeRecord(arena);
+      write_ = kSpilled;
+      read_ = PackedRecord::HandleOfAllRaced();
+      return;
+    }
+    Forget(bytes);
     Spill(arena);
     record()->racy = record()->racy | bytes;
-    Forget(bytes);
   }
 
   // As ReplaceInPlace, in a record, where the thread has a place of its own. A record of this thread alone goes back if two
@@ -189,6 +195,20 @@ class PackedCell<Mem>::Opened {
     Insert(arena, mine);
   }
 
+  // `mine`, a read, is about to be remembered elsewhere, where more than the order counts: what is new of it stays, and of what it is new for, the thread's reads that are here go. "no": there
+  // is something that it may race with, or that it need not be remembered for, and nothing has changed here.
+  template <class Clock>
+  bool LeavesTo(Arena<Mem>& arena, const Clock& clock, PackedAccess& mine) {
+    mine = NewOf(mine);
+    if (Any(racy()) || Races(clock, mine)) return false;
+    Filter([&](PackedAccess entry) {
+      const bool is_older = entry.SameSlot(mine) && redflag::Covers(mine.kind(), entry.kind());
+      return is_older ? entry.With(entry.bytes() & ~mine.bytes()) : entry;
+    });
+    if (is_spread()) Fold(arena);
+    return true;
+  }
+
   // Remembers a read that stood elsewhere until now, and was compared with all that is here when it was made. Of what its thread did,
   // the latest counts.
   void TakeIn(Arena<Mem>& arena, PackedAccess read) {
@@ -198,6 +218,11 @@ class PackedCell<Mem>::Opened {
       if (is_later && redflag::Covers(entry.kind(), read.kind())) bytes = bytes & ~entry.bytes();
       return true;
     });
+    TakeInLatest(arena, read.With(bytes));
+  }
+  // The same if its thread has done nothing here since.
+  void TakeInLatest(Arena<Mem>& arena, PackedAccess read) {
+    const ByteMask bytes = read.bytes() & ~racy();
     if (!Any(bytes)) return;
     Filter([&](PackedAccess entry) {
       const bool is_older = entry.SameSlot(read) && redflag::Covers(read.kind(), entry.kind());
@@ -208,15 +233,11 @@ class PackedCell<Mem>::Opened {
 
   // Begins anew: nothing is known of these bytes but this access.
   void Restart(Arena<Mem>& arena, const HistoryEntry& first) {
-    if (first.bytes == kAllBytes && !is_spread()) {
+    if (first.bytes == kAllBytes && (!is_spread() || has_all_raced())) {
       write_ = read_ = PackedAccess(first).word();
       return;
     }
-    Forget(first.bytes);
-    if (is_spread()) {
-      record()->racy = record()->racy & ~first.bytes;
-      Fold(arena);
-    }
+    Clear(arena, first.bytes);
     Insert(arena, PackedAccess(first));
   }
 
@@ -234,11 +255,21 @@ class PackedCell<Mem>::Opened {
   void Clear(Arena<Mem>& arena, ByteMask bytes = kAllBytes) {
     Forget(bytes);
     if (!is_spread()) return;
+    if (has_all_raced()) {  // which is not this cell's alone
+      write_ = read_ = 0;
+      if (bytes == kAllBytes) return;
+      Spill(arena);
+      record()->racy = kAllBytes;
+    }
     record()->racy = record()->racy & ~bytes;
     Fold(arena);
   }
 
  private:
+  bool has_all_raced() const { return read_ == PackedRecord::HandleOfAllRaced(); }
+  void FreeRecord(Arena<Mem>& arena) {
+    if (is_spread() && !has_all_raced()) record()->Free(arena);
+  }
   PackedRecord* record() const { return PackedRecord::Of(read_); }
 
   bool IsFreer(PackedAccess access) const {

@@ -128,19 +128,30 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
   }
 
   // Records `mine`, a read, in a word apart, which is the thread's own; nobody may write here meanwhile. What the word can't say goes to the
-  // cell: of a read that is older and has more bytes, the rest. "no": nothing has changed.
+  // cell: of a read that is older and has more bytes, the rest. "no": the cell has to record it, and nothing has changed but for reads of the thread's that it covers.
   template <class Clock, class Mix>
   bool ReadsApart(Arena<Mem>& arena, const Clock& clock, uint64_t* word, PackedAccess mine, Mix mix) {
     const PackedAccess old(*word);
-    // Nobody has written since the old one was compared with what is here.
-    if (!Contains(old.bytes(), mine.bytes()) && MayRace(clock, mine)) return false;
+    if constexpr (kIsOrderAll<Clock>) {
+      // Nobody has written since the old one was compared with what is here.
+      if (!Contains(old.bytes(), mine.bytes()) && MayRace(clock, mine)) return false;
+    } else {
+      mine = NewOf(old, mine);
+      if (!Opened(*this).LeavesTo(arena, clock, mine)) return false;
+      if (mine.word() == 0) return true;
+    }
     PackedAccess fresh = mine;
     if (!Contains(mine.bytes(), old.bytes())) {
       if (old.SameMoment(mine)) {
         fresh = old.And(mine, mix);
         if (fresh.word() == 0) return false;
       } else {
-        Opened(*this).TakeIn(arena, old.With(old.bytes() & ~mine.bytes()));
+        const PackedAccess rest = old.With(old.bytes() & ~mine.bytes());
+        if constexpr (kIsOrderAll<Clock>) {
+          Opened(*this).TakeIn(arena, rest);
+        } else {
+          Opened(*this).TakeInLatest(arena, rest);
+        }
       }
     }
     __atomic_store_n(word, fresh.word(), __ATOMIC_RELAXED);
@@ -154,8 +165,16 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     const PackedAccess old(*word);
     const uint64_t rest = old.word() & ~mine.word() & kBytes;
     if (rest != 0 && !old.SameAccess(mine)) return false;
-    if ((mine.word() & ~old.word() & kBytes) != 0) {
+    if (!kIsOrderAll<Clock> || (mine.word() & ~old.word() & kBytes) != 0) {
       const Words words = Load();
+      if constexpr (!kIsOrderAll<Clock>) {
+        const auto is_read_by_me = [&](PackedAccess entry) {
+          return entry.SameSlot(mine) && !IsWrite(entry.kind()) && Any(entry.bytes() & mine.bytes());
+        };
+        if (is_read_by_me(PackedAccess(words.write)) || is_read_by_me(PackedAccess(words.read))) return false;
+        if (NewOf(PackedAccess(words.write), NewOf(old, mine)).word() != mine.word()) return false;
+        if (NewOf(PackedAccess(words.read), mine).word() != mine.word()) return false;
+      }
       if (!words.is_in_place() || RacesWith(clock, PackedAccess(words.write), mine) ||
           RacesWith(clock, PackedAccess(words.read), mine)) {
         return false;
@@ -180,9 +199,33 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return record->GoesOn(mine);
   }
 
+  // Ends the history of a cell that has no record, as Opened::AddRacy would, if `mine`, a plain access to all of it, races there, and of the first access that it is not ordered after
+  // is_known(other). `is_alone` as above. "no": nothing has changed.
+  template <class Clock, class IsKnown>
+  bool RacesAgain(const Clock& clock, PackedAccess mine, bool is_alone, IsKnown is_known) {
+    const Words words = Load();
+    if (mine.bytes() != kAllBytes || !words.is_in_place()) return false;
+    PackedAccess first;
+    bool races = false;
+    const PackedAccess entries[] = {PackedAccess(words.write), PackedAccess(words.read)};
+    for (const PackedAccess entry : entries) {
+      if (entry.bytes() != kAllBytes || IsAtomic(entry.kind()) || entry.is_freed()) return false;
+      if (entry.Covers(mine)) return false;
+      if (!entry.ConflictsWith(mine) || Knows(clock, entry)) continue;
+      if (first.word() == 0) first = entry;
+      races = races || !KeepsApart(clock, entry, mine);
+    }
+    if (!races || !is_known(first)) return false;
+    const Words fresh = {.write = kSpilled, .read = PackedRecord::HandleOfAllRaced()};
+    if (!is_alone) return CompareExchange(words, fresh);
+    Store(fresh);
+    return true;
+  }
+
   // Begins anew, as Opened::Restart, by whoever is alone, if all of it does so and there is no record. "no": nothing has changed.
   [[gnu::always_inline]] bool RestartsQuickly(ByteMask bytes, PackedAccess first) {
-    if (bytes != kAllBytes || !Load().is_in_place()) return false;
+    const Words words = Load();
+    if (bytes != kAllBytes || !(words.is_in_place() || words.has_all_raced())) return false;
     Store({.write = first.word(), .read = first.word()});
     return true;
   }

@@ -9,6 +9,8 @@
 // Plain. A record that never had an atomic access says so: there a write takes away all that it is ordered after, so that whoever finds
 // its own word whole knows that nobody has written since (PackedCell::Refresh).
 //
+// Raced. Granules all of whose bytes have had their race have one and the same record, kAllRaced, in which nothing else stands, and which nobody changes.
+//
 // Changed under the lock of the cell, or by whoever is alone with it; the words also by their own thread (PackedCell::Refresh). Read by
 // anybody at any time: memory of a record is never unmapped while the detector lives, and serves records of one size only until
 // all are forgotten.
@@ -156,6 +158,7 @@ struct PackedRecord {
   uint64_t Handle() const {
     return reinterpret_cast<uint64_t>(this) >> kHandleShift | (capacity == kFirstCapacity ? kSmall : 0);
   }
+  static uint64_t HandleOfAllRaced();
   // Null if it is no handle.
   static PackedRecord* Of(uint64_t handle) {
     return IsHandle(handle) ? reinterpret_cast<PackedRecord*>((handle & ~kSmall) << kHandleShift) : nullptr;
@@ -185,5 +188,12 @@ struct PackedRecord {
   static constexpr uint64_t kWordsOffset = 8;
 };
 static_assert(sizeof(PackedRecord) == 32);
+
+alignas(32) inline constexpr PackedRecord kAllRaced = {.capacity = PackedRecord::kFirstCapacity,
+                                                       .racy = kAllBytes,
+                                                       .is_plain = true,
+                                                       .owner = PackedRecord::kNobody,
+                                                       .words = {}};
+inline uint64_t PackedRecord::HandleOfAllRaced() { return kAllRaced.Handle(); }
 
 }  // namespace redflag

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "clocks/packed_access.h"
+#include "clocks/packed_record.h"
 #include "events/access.h"
 
 namespace redflag {
@@ -70,6 +71,7 @@ struct PackedWords {
 
   uint64_t write;
   uint64_t read;
+  bool has_all_raced() const { return write == kSpilled && read == PackedRecord::HandleOfAllRaced(); }
   bool is_in_place() const { return write >> PackedAccess::kSlotShift != kLocked >> PackedAccess::kSlotShift; }
 };
 

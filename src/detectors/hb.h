@@ -284,6 +284,7 @@ class Hb : public Labelled<Mem, CellOf> {
   [[gnu::always_inline]] static uint64_t Count(Thread& t, AccessKind kind, uint64_t more = 1) {
     return t.counts[RuleOf(kind)] += more;
   }
+  static void CountRace(Thread& t) { ++t.counts[kRace]; }
 
   // ---- Lifetimes: [GL Fig.5 rule 8], with the allocation itself as the first write ----
 

@@ -295,6 +295,12 @@ class HybridCore : public Labelled<Mem, CellOf> {
   [[gnu::always_inline]] static uint64_t Count(Thread& t, AccessKind kind, uint64_t more = 1) {
     return t.counts[RuleOf(kind)] += more;
   }
+  static void CountRace(Thread& t) { ++t.counts[kRace]; }
+  // Times tell nothing of what came first: they go up and down.
+  template <class Label>
+  void TakeIn(Cell& cell, Label read) {
+    OpenedCell(cell).TakeInLatest(cell_arena_, read);
+  }
 
   // ---- Lifetimes ----
 

@@ -49,7 +49,7 @@ class Labelled {
   // Nothing is known of these bytes any more.
   void Forget(Cell& cell, ByteMask bytes) { OpenedCell(cell).Clear(cell_arena_, bytes); }
 
-  // ---- Reads of what several threads read, kept apart from cells: of detectors to whom nothing matters but the order of accesses ----
+  // ---- Reads of what several threads read, kept apart from cells ----
 
   // As PackedCell::ReadsApart.
   template <class Clock, class Label, class Mix>

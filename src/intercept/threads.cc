@@ -24,6 +24,7 @@
 
 #include "base/arch.h"
 #include "base/check.h"
+#include "base/signal_mask.h"
 #include "intercept/hooks.h"
 #include "intercept/owned_threads.h"
 #include "intercept/real.h"
@@ -57,18 +58,6 @@ void EndOfRound(void* value) {
 // ---- The beginning ----
 
 enum Stage : uint32_t { kStarting, kCreated, kBegun };
-
-// As the kernel has it. Those of libc itself are not blocked: it knows what it does.
-struct SignalMask {
-  uint64_t blocked;
-  static constexpr uint64_t kAll = ~(uint64_t{3} << 31);
-  static SignalMask Replace(SignalMask by) {
-    SignalMask before{};
-    arch::Syscall(SYS_rt_sigprocmask, SIG_SETMASK, reinterpret_cast<intptr_t>(&by), reinterpret_cast<intptr_t>(&before),
-                  sizeof by);
-    return before;
-  }
-};
 
 // What a child needs to know; on its creator's stack.
 template <class Result>

@@ -14,6 +14,7 @@
 #include "runtime/plain_code.h"
 #include "runtime/runtime.h"
 #include "runtime/transactions.h"
+#include "runtime/watch.h"
 
 namespace redflag::rt {
 namespace {
@@ -41,6 +42,8 @@ template <bool kIsWrite>
   }
   const auto addr = reinterpret_cast<uint64_t>(p);
   if (IsSeen<kIsWrite>(p, needed)) return true;
+  // Data that is handed on in ways that the detector does not know has a race in every granule.
+  if (!kGoesByOrder && words.has_all_raced()) return !Watch::MayBeOn(&CellOf(p));
   const auto* record = reinterpret_cast<const char*>(words.read << PackedRecord::kHandleShift);
   const auto* home = reinterpret_cast<const uint64_t*>(record + local.homes[PackedRecord::IsSmall(words.read)]);
   const uint64_t found = DifferenceToTag<kIsWrite>(__atomic_load_n(home, __ATOMIC_RELAXED));
@@ -66,9 +69,25 @@ template <class Cell>
   t->mode.inside = Thread::kInside;  // may take locks
   Detector::Cell& cell = CellOf(p);
   if (cell.CoversInPlace(mine)) return true;  // of several granules not all are new
-  if (!Runtime::Get().TakesShortcut(*t, cell, mine, is_alone)) return false;
-  if (cell.has_record()) NoteSeen(reinterpret_cast<uint64_t>(p), mine.bytes(), IsWrite(mine.kind()));
+  const uint64_t granule = reinterpret_cast<uint64_t>(p) & ~(kGranule - 1);
+  if (t->races_again) {  // most likely this one does too
+    t->races_again = Runtime::Get().RacesAgain(*t, cell, granule, mine, is_alone);
+    if (t->races_again) return true;
+  }
+  if (!Runtime::Get().TakesShortcut(*t, cell, mine, is_alone)) {
+    t->races_again = Runtime::Get().RacesAgain(*t, cell, granule, mine, is_alone);
+    if (!t->races_again) t->tried_in_vain = granule;
+    return t->races_again;
+  }
+  if (cell.has_record()) NoteSeen(granule, mine.bytes(), IsWrite(mine.kind()));
   return true;
+}
+
+// May cells change in this window, in the ways of who is alone or of who is not?
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool MayRecord(const Regions::Window& window) {
+  const bool may_read = kHasPlanes && kKind == AccessKind::kRead && window.is_reading();
+  return window.is_owner() || window.is_shared() || may_read;
 }
 
 // Of one granule in a line that nobody else has touched: needs no context.
@@ -84,8 +103,7 @@ template <AccessKind kKind>
   bool done;
   {
     const Regions::Window window(addr);
-    done =
-        (window.is_owner() || window.is_shared()) && line.IsMine() && line.Leave(CellOf(p), label, window.is_owner());
+    done = MayRecord<kKind>(window) && line.IsMine() && line.Leave(CellOf(p), label, window.is_owner());
   }
   t->SetModeWord(outside);
   return done;
@@ -111,14 +129,14 @@ template <AccessKind kKind, bool kIsLong>
     const auto record = [&](const void* granule, uint64_t bytes) __attribute__((always_inline)) {
       const PackedAccess mine(label | bytes << PackedAccess::kBytesShift);
       Detector::Cell& cell = CellOf(granule);
-      if constexpr (kHasPlanes && kKind == AccessKind::kRead) {
-        if (window.is_reading()) return ReadsAtOnce(t, cell, granule, mine);
-      }
-      if (!window.is_owner() && !window.is_shared()) return false;
+      if (!MayRecord<kKind>(window)) return false;
       if (kIgnoresLines) {
         const MemoryLine line(Runtime::Get().shadow().LineAt(reinterpret_cast<uint64_t>(granule)), t->state.tid);
         if (line.IsMine()) return line.Leave(cell, mine, window.is_owner());
         if (!line.IsShared()) return false;
+      }
+      if constexpr (kHasPlanes && kKind == AccessKind::kRead) {
+        if (window.is_reading()) return ReadsAtOnce(t, cell, granule, mine);
       }
       return cell.RecordsQuickly<kKind>(Detector::ClockOf(t->state), mine, window.is_owner()) ||
              (bytes != kBytesField && cell.RecordsBeside(Detector::ClockOf(t->state), mine, window.is_owner())) ||
@@ -354,10 +372,10 @@ template <int kSize, AccessKind kKind, bool kIsInRecord, void (*kSlow)(void*)>
   if (Detector::Count(t->state, kKind) % Thread::kMemoryCheck == 0) REDFLAG_TAIL_CALL CheckMemory(p);
 }
 
-// What an aligned access comes to that no filter knows. Accesses are renewed where nothing but their order counts, as it does where there are planes.
+// What an aligned access comes to that no filter knows. Accesses are renewed where nothing but their order counts.
 template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::always_inline]] inline void RecordSomehow(void* p) {
-  if constexpr (kHasPlanes) {
+  if constexpr (kGoesByOrder) {
     REDFLAG_TAIL_CALL RecordAnew<kSize, kKind, false, kSlow>(p);
   } else {
     REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
@@ -368,10 +386,12 @@ template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
 template <int kSize, void (*kSlow)(void*)>
 [[gnu::always_inline]] inline void LookBeyondPlane(void* p) {
   const uint64_t needed = AlignedOf<kSize>(p);
-  const uint64_t* word = Planes::Recall(local.planes, reinterpret_cast<uint64_t>(p));
-  if (word != nullptr) {  // a signal handler may have come since
-    const uint64_t difference = DifferenceToTag<false>(__atomic_load_n(word, __ATOMIC_RELAXED));
-    if ((difference & kAllButTime) == (kBytesField & ~needed)) REDFLAG_TAIL_CALL ReadAnew<kSize, kSlow>(p);
+  if constexpr (kGoesByOrder) {
+    const uint64_t* word = Planes::Recall(local.planes, reinterpret_cast<uint64_t>(p));
+    if (word != nullptr) {  // a signal handler may have come since
+      const uint64_t difference = DifferenceToTag<false>(__atomic_load_n(word, __ATOMIC_RELAXED));
+      if ((difference & kAllButTime) == (kBytesField & ~needed)) REDFLAG_TAIL_CALL ReadAnew<kSize, kSlow>(p);
+    }
   }
   if (!IsHitAgain<false>(p, needed)) REDFLAG_TAIL_CALL RecordSomehow<kSize, AccessKind::kRead, kSlow>(p);
 }

@@ -102,6 +102,8 @@ void ForgetBenign(uint64_t addr, uint64_t bytes) {
   }
 }
 
+bool IsAnyBenign() { return ranges.size() != 0 || mentions.size() != 0; }
+
 bool IsBenign(const RaceRecord& record) {
   if (ranges.size() == 0 && mentions.size() == 0) return false;
   ScopedLock guard(lock);

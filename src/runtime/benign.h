@@ -22,6 +22,8 @@ void AddBenign(const Mention& mention);
 void ForgetBenign(uint64_t addr, uint64_t bytes);
 // Is every racy byte in declared memory, or one of them mentioned?
 bool IsBenign(const RaceRecord& record);
+// Might any race be?
+bool IsAnyBenign();
 
 // Tells which of the expected races were not found, and expects nothing more.
 void FlushExpectedRaces();

@@ -64,6 +64,7 @@ class Boxed {
       uint64_t write;
       uint64_t read;
       static bool is_in_place() { return false; }
+      static bool has_all_raced() { return false; }
     };
     Words Load() const { return {.write = __atomic_load_n(&link, __ATOMIC_RELAXED), .read = Label().word()}; }
     bool Covers(PackedAccess access) const { return Label().Covers(access); }
@@ -87,6 +88,10 @@ class Boxed {
       return false;
     }
     static Words FreedBy(PackedAccess) { return {}; }
+    template <class Clock, class IsKnown>
+    static bool RacesAgain(const Clock&, PackedAccess, bool, IsKnown) {
+      return false;
+    }
     template <class Clock>
     static bool Refresh(const Clock&, PackedAccess, bool) {
       return false;
@@ -231,6 +236,7 @@ class Boxed {
     return false;
   }
   static uint64_t Count(Thread&, AccessKind, uint64_t = 1) { return 0; }
+  static void CountRace(Thread&) {}
   static void End(Cell&, PackedAccess) {}
   static Epoch ClockOf(const Thread& t) { return t.label; }
 

@@ -44,14 +44,19 @@ template <class D>
 inline constexpr bool kIsForSharedLines = requires { requires D::kEngineKnowsLines; };
 inline constexpr bool kIgnoresLines = kIsForSharedLines<Detector>;
 
-// Can what a thread reads be kept apart from the cells (runtime/planes.h)? If nothing matters but the order of accesses: then a thread's latest
-// read of some bytes stands for all that it has read of them before.
+// Can what a thread reads be kept apart from the cells (runtime/planes.h)? If its latest read of some bytes stands for all that it has read of
+// them before.
+inline constexpr bool kHasPlanes = !kIsBoxed;
+
+// Does nothing matter to it but the order of accesses? Then what a thread has compared once need not be compared again. Times of the others, but for those in boxes, go up and down
+// (clocks/segment_times.h).
 #ifdef REDFLAG_BOXED
-inline constexpr bool kHasPlanes = false;
+inline constexpr bool kGoesByOrder = false;
 #else
-inline constexpr bool kHasPlanes =
+inline constexpr bool kGoesByOrder =
     !kIgnoresLines && kIsOrderAll<std::remove_cvref_t<decltype(Detector::ClockOf(std::declval<Detector::Thread&>()))>>;
 #endif
+inline constexpr bool kTimesRise = kGoesByOrder || kIsBoxed;
 
 // What some detectors can be asked for, before anything happens; "no": this one has no such thing.
 template <class D>

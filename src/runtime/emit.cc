@@ -8,18 +8,16 @@
 #include "base/arch.h"
 #include "base/hash_map.h"
 #include "events/wire.h"
-#include "intercept/file_objects.h"
 #include "runtime/abi.h"
+#include "runtime/account.h"
 #include "runtime/brief.h"
 #include "runtime/environment.h"
 #include "runtime/external_tags.h"
-#include "runtime/message.h"
 #include "runtime/owner.h"
 #include "runtime/policy.h"
 #include "runtime/ring_writer.h"
 #include "runtime/run_status.h"
 #include "runtime/runtime.h"
-#include "runtime/stack_calls.h"
 #include "runtime/told_races.h"
 #include "runtime/watch.h"
 
@@ -30,24 +28,6 @@ namespace {
 uint64_t KeyOfPair(uint64_t a, uint64_t b) { return HashKey(HashKey(a) + HashKey(b)) ^ (HashKey(a) * HashKey(b)); }
 
 int64_t Pid() { return arch::Syscall(SYS_getpid); }
-
-// What the racy bytes are part of.
-struct Whereabouts {
-  Whereabouts(Runtime& runtime, const RaceRecord& record)
-      : first(Raw(record.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(record.bytes) | 0x100))),
-        descriptor(DescriptorAt(first)),
-        is_on_heap(descriptor < 0 && runtime.FindBlock(first, block)),
-        is_owned(descriptor < 0 && !is_on_heap && FindOwner(runtime, first, owned)) {}
-
-  bool is_on_stack() const { return is_owned && owned.place == wire::Place::kStack; }
-
-  BlockInfo block = {};
-  OwnedMemory owned;
-  uint64_t first;  // of the bytes
-  int descriptor;  // of a file; -1: none
-  bool is_on_heap;
-  bool is_owned;
-};
 
 // What there is to tell, as messages. One for the process.
 class Emitter {
@@ -68,6 +48,7 @@ class Emitter {
     if (status_ != nullptr) __atomic_store_n(&status_->switched_off, 1, __ATOMIC_RELAXED);
   }
   uint64_t duplicates() const { return told_.repeats(); }
+  ToldRaces& told() { return told_; }
   void NoteInstrumented() {
     if (status_ != nullptr) __atomic_store_n(&status_->instrumented, 1, __ATOMIC_RELAXED);
   }
@@ -90,14 +71,6 @@ class Emitter {
   void PutModules();
   void PutSuppressions(const Flags& flags);
   void PutThread(Runtime& runtime, Tid tid);
-  void AddCalls();
-  void AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const Whereabouts& where);
-  void AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
-                 uint64_t addr, uint64_t bytes, bool is_reporting);
-  void AddSeen(Runtime& runtime, const Watched::Seen& seen);
-  void AddStackAndLocks(Runtime& runtime, wire::AccessHead head, ContextId context, const HeldAt* locks);
-  void AddStack(Runtime& runtime, ContextId context);
-  void AddWaiter(Runtime& runtime, const Waiter& waiter);
   bool IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked, BlockInfo& block, uint32_t& place);
   void PutRepeats();
   static void TakeApart(const ContextTree& tree, RaceRecord& record);
@@ -114,16 +87,7 @@ class Emitter {
   uint64_t sequence_ = 0;
   ToldRaces told_;
   uint8_t told_threads_[1u << 16] = {};  // by thread id; later ones are told again and again
-  Message message_;
-  // What a message has of each access: all, or if it does not fit, less.
-  struct Most {
-    uint32_t frames, locks;
-  };
-  static constexpr Most kMost[] = {{wire::kMaxFrames, 64}, {128, 16}, {32, 8}, {8, 8}, {2, 4}};
-  Most most_ = kMost[0];
-  LockLog::Entry entry_;  // the locks of an earlier access
-  StackCalls calls_;      // next to the bytes, if they are on a stack
-  bool has_calls_ = false;
+  Account message_;
 };
 
 constinit Emitter emitter;
@@ -340,18 +304,6 @@ void Emitter::ModulesGone(uint64_t begin, uint64_t bytes) {
   Put(message_);
 }
 
-void Emitter::AddStack(Runtime& runtime, ContextId context) {
-  ContextTree& tree = runtime.contexts();
-  context = tree.PartsOf(context).calls;
-  uint32_t frames = 0;
-  ContextId at = context;
-  for (; at != kNoContext && frames < most_.frames; at = tree.CallerOf(at)) ++frames;
-  const bool is_truncated = at != kNoContext || context == ContextTree::kFull;
-  message_.Add(wire::Stack{.frames = frames, .truncated = is_truncated ? 1u : 0u});
-  at = context;
-  for (uint32_t i = 0; i < frames; ++i, at = tree.CallerOf(at)) message_.Add(tree.PlaceOf(at) & kPlaceMask);
-}
-
 void Emitter::PutThread(Runtime& runtime, Tid tid) {
   if (tid == kNoThread) return;
   if (Raw(tid) < sizeof told_threads_ && told_threads_[Raw(tid)] != 0) return;
@@ -362,96 +314,8 @@ void Emitter::PutThread(Runtime& runtime, Tid tid) {
   message_.Begin(wire::MessageType::kThread);
   message_.Add(wire::Thread{.id = Raw(tid), .creator = Raw(info.creator), .os_id = info.os_id, .flags = info.flags});
   message_.AddText(info.name);
-  AddStack(runtime, info.created_at);
+  message_.AddStack(runtime, info.created_at);
   Put(message_);
-}
-
-void Emitter::AddAccess(Runtime& runtime, Thread& reporting, const RaceRecord& record, const AccessRecord& access,
-                        uint64_t addr, uint64_t bytes, bool is_reporting) {
-  const ContextTree::Parts parts = runtime.contexts().PartsOf(access.context);
-  const uint64_t place = runtime.contexts().PlaceOf(parts.calls);
-  const PlaceFlag flag = FlagOf(place);
-  wire::AccessHead head = {};
-  if (is_reporting) {
-    head.address = addr;
-    head.size = static_cast<uint32_t>(bytes);
-  } else {
-    head.address = Raw(record.granule) + static_cast<uint64_t>(__builtin_ctz(Raw(access.bytes) | 0x100));
-    head.size = static_cast<uint32_t>(__builtin_popcount(Raw(access.bytes)));
-  }
-  head.thread = Raw(access.thread);
-  head.kind = access.kind;
-  head.origin = flag == PlaceFlag::kAlloc  ? AccessOrigin::kAlloc
-                : flag == PlaceFlag::kFree ? AccessOrigin::kFree
-                                           : AccessOrigin::kProgram;
-  head.flags = flag == PlaceFlag::kVptr ? wire::kVptr : static_cast<uint16_t>(TagOfPlace(place) << wire::kTagShift);
-
-  const HeldAt* locks = entry_.locks;
-  const bool is_unknown = access.thread == kNoThread;  // who it was that raced with a tolerant section
-  if (is_reporting) {
-    locks = reporting.locks.begin();
-    head.lock_count = static_cast<uint32_t>(reporting.locks.size());
-  } else if (parts.chain == kNoContext && !is_unknown) {
-    head.lock_count = 0;
-  } else if (!is_unknown && runtime.FindLocks(access, parts.chain, entry_)) {
-    head.lock_count = entry_.count < LockLog::kMaxLocks ? entry_.count : LockLog::kMaxLocks;
-    if (entry_.count > LockLog::kMaxLocks) head.flags |= wire::kLocksUnknown;
-  } else {
-    head.lock_count = 0;
-    head.flags |= wire::kLocksUnknown;
-  }
-  if (head.lock_count > most_.locks) {
-    head.lock_count = most_.locks;
-    head.flags |= wire::kLocksUnknown;
-  }
-  wire::Known known;
-  wire::Weak weak;
-  const bool is_ordered = !is_reporting && !is_unknown && Runtime::IsOrderedFree(reporting, access, flag);
-  if (is_ordered) {
-    head.flags |= wire::kOrdered;
-  } else if (!is_reporting && !is_unknown && runtime.FindKnown(reporting, access, known)) {
-    head.flags |= wire::kHasKnown;
-  }
-  if (!is_reporting && !is_unknown && !is_ordered && runtime.FindWeak(reporting, access, weak)) {
-    head.flags |= wire::kHasWeak;
-  }
-  wire::Owner owners[wire::kMaxOwners];
-  wire::Owners owned = {};
-  if (&access == &record.earlier[0] && !is_unknown && !is_ordered) {
-    owned.count = runtime.FindOwners(reporting, access, owners, owned.more);
-    if (owned.count != 0) head.flags |= wire::kHasOwners;
-  }
-  AddStackAndLocks(runtime, head, access.context, locks);
-  if ((head.flags & wire::kHasKnown) != 0) message_.Add(known);
-  if ((head.flags & wire::kHasWeak) != 0) message_.Add(weak);
-  if ((head.flags & wire::kHasOwners) != 0) {
-    message_.Add(owned);
-    for (uint32_t i = 0; i < owned.count; ++i) message_.Add(owners[i]);
-  }
-}
-
-void Emitter::AddStackAndLocks(Runtime& runtime, wire::AccessHead head, ContextId context, const HeldAt* locks) {
-  message_.Add(head);
-  AddStack(runtime, context);
-  for (uint32_t i = 0; i < head.lock_count; ++i) {
-    message_.Add(
-        wire::Lock{.address = locks[i].address, .shared = locks[i].mode == LockMode::kShared ? 1u : 0u, .stacks = 2});
-    AddStack(runtime, locks[i].context);
-    AddStack(runtime, runtime.WhereMade(locks[i].address));
-  }
-}
-
-void Emitter::AddSeen(Runtime& runtime, const Watched::Seen& seen) {
-  const uint32_t named = seen.locks.count < LockLog::kMaxLocks ? seen.locks.count : LockLog::kMaxLocks;
-  const wire::AccessHead head{.address = seen.addr,
-                              .size = seen.bytes,
-                              .thread = Raw(seen.thread),
-                              .kind = seen.kind,
-                              .origin = AccessOrigin::kProgram,
-                              .flags = named < seen.locks.count ? wire::kLocksUnknown : uint16_t{0},
-                              .lock_count = named,
-                              .value = 0};
-  AddStackAndLocks(runtime, head, seen.context, seen.locks.locks);
 }
 
 // Earlier accesses that a cell kept as one, taken apart.
@@ -485,54 +349,6 @@ bool Emitter::IsNews(Runtime& runtime, const RaceRecord& record, bool is_locked,
   return true;
 }
 
-void Emitter::AddCalls() {
-  message_.Add(wire::Calls{.slot_count = calls_.slot_count, .return_count = calls_.return_count});
-  for (uint32_t i = 0; i < calls_.slot_count; ++i) message_.Add(calls_.slots[i]);
-  for (uint32_t i = 0; i < calls_.return_count; ++i) message_.Add(calls_.returns[i]);
-}
-
-void Emitter::AddRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const Whereabouts& where) {
-  const RaceRecord& record = t.record;
-  message_.Begin(wire::MessageType::kRace);
-  message_.Add(wire::Race{.sequence = sequence_,
-                          .address = where.first,
-                          .bytes = static_cast<uint32_t>(__builtin_popcount(Raw(record.bytes))),
-                          .access_count = record.earlier_count + 1,
-                          .accesses_found = record.earlier_total + 1,
-                          .parts = where.is_on_heap || where.is_owned || where.descriptor >= 0 ? wire::kHasBlock : 0});
-  if (where.is_on_heap) {
-    message_.Add(wire::Block{.begin = where.block.begin,
-                             .bytes = where.block.bytes,
-                             .thread = Raw(where.block.thread),
-                             .place = wire::Place::kHeap,
-                             .freed = 0,
-                             .has_stack = 1,
-                             .has_calls = 0});
-    AddStack(runtime, where.block.context);
-  } else if (where.descriptor >= 0) {
-    message_.Add(wire::Block{.begin = static_cast<uint64_t>(where.descriptor),
-                             .bytes = 0,
-                             .thread = wire::kNoThread,
-                             .place = wire::Place::kDescriptor,
-                             .freed = 0,
-                             .has_stack = 0,
-                             .has_calls = 0});
-  } else if (where.is_owned) {
-    message_.Add(wire::Block{.begin = where.owned.place == wire::Place::kTls ? where.owned.thread_pointer : 0,
-                             .bytes = 0,
-                             .thread = Raw(where.owned.thread),
-                             .place = where.owned.place,
-                             .freed = 0,
-                             .has_stack = 0,
-                             .has_calls = has_calls_ ? uint8_t{1} : uint8_t{0}});
-    if (has_calls_) AddCalls();
-  }
-  AddAccess(runtime, t, record, record.access, addr, bytes, true);
-  for (uint32_t i = 0; i < record.earlier_count; ++i) {
-    AddAccess(runtime, t, record, record.earlier[i], addr, bytes, false);
-  }
-}
-
 ToldRace Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes, const ToleratedRace* tolerated) {
   const RaceRecord& record = t.record;
   uint32_t place;
@@ -540,7 +356,8 @@ ToldRace Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
     told_.CountRepeat(place, Raw(t.state.tid));
     return ToldRace{.is_suppressed = told_.IsSuppressed(place)};
   };
-  const uint64_t key = ToldLately::KeyOf(record, told_.generation());
+  const AccessRecord& earlier = record.earlier[0];
+  const uint64_t key = ToldLately::KeyOf(record.access.context, earlier.context, earlier.bytes, told_.generation());
   if (t.told_lately.Knows(key, record.granule, place) && !Policies::are_on()) return repeat();
   TakeApart(runtime.contexts(), t.record);
   BlockInfo block = {};
@@ -563,7 +380,6 @@ ToldRace Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
   for (uint32_t i = 0; i < record.earlier_count; ++i) PutThread(runtime, record.earlier[i].thread);
 
   const Whereabouts where(runtime, record);
-  has_calls_ = where.is_on_stack() && FindCalls(where.owned, where.first, calls_);
   if (where.is_on_heap) PutThread(runtime, where.block.thread);
   if (where.is_owned) PutThread(runtime, where.owned.thread);
   if (tolerated != nullptr) {
@@ -572,12 +388,7 @@ ToldRace Emitter::Race(Runtime& runtime, Thread& t, uint64_t addr, uint64_t byte
     message_.AddText(tolerated->words);
     Put(message_);
   }
-  for (const Most& most : kMost) {
-    most_ = most;
-    AddRace(runtime, t, addr, bytes, where);
-    if (message_.is_whole()) break;
-  }
-  most_ = kMost[0];
+  message_.TellRace(runtime, t, sequence_, addr, bytes, where);
   Put(message_);
   return {.sequence = sequence_, .is_on_stack = where.is_on_stack()};
 }
@@ -599,37 +410,8 @@ void Emitter::TellMisuse(Runtime& runtime, const Misuse& misuse) {
   const bool is_owned = misuse.lock != 0 && waiters == 0 && FindOwner(runtime, misuse.lock, owned);
   if (is_owned) PutThread(runtime, owned.thread);
   for (uint64_t i = 0; i < waiters; ++i) PutThread(runtime, (*misuse.cycle)[i].when.thread);
-  for (const Most& most : kMost) {
-    most_ = most;
-    message_.Begin(wire::MessageType::kMisuse);
-    message_.Add(wire::Misuse{.sequence = sequence_,
-                              .object = misuse.lock,
-                              .thread = Raw(misuse.thread),
-                              .flaw = misuse.flaw,
-                              .place = is_owned ? owned.place : wire::Place::kUnknown,
-                              .waiter_count = static_cast<uint16_t>(waiters),
-                              .place_thread = is_owned ? Raw(owned.thread) : 0,
-                              .number = misuse.number});
-    AddStack(runtime, misuse.where);
-    AddStack(runtime, misuse.taken_at);
-    AddStack(runtime, misuse.made_at);
-    for (uint64_t i = 0; i < waiters; ++i) AddWaiter(runtime, (*misuse.cycle)[i]);
-    if (message_.is_whole()) break;
-  }
-  most_ = kMost[0];
+  message_.TellMisuse(runtime, misuse, sequence_, is_owned ? &owned : nullptr);
   Put(message_);
-}
-
-void Emitter::AddWaiter(Runtime& runtime, const Waiter& waiter) {
-  message_.Add(wire::Waiter{.held = waiter.held.address,
-                            .wanted = waiter.wanted.address,
-                            .thread = Raw(waiter.when.thread),
-                            .held_shared = waiter.held.mode == LockMode::kShared ? uint8_t{1} : uint8_t{0},
-                            .wanted_shared = waiter.wanted.mode == LockMode::kShared ? uint8_t{1} : uint8_t{0},
-                            .reserved = {}});
-  AddStack(runtime, runtime.flags().second_deadlock_stack ? waiter.held.taken_at : kNoContext);
-  AddStack(runtime, waiter.wanted.taken_at);
-  AddStack(runtime, runtime.WhereMade(waiter.held.address));
 }
 
 void Emitter::Seen(Runtime& runtime, const Watched& watched) {
@@ -637,14 +419,7 @@ void Emitter::Seen(Runtime& runtime, const Watched& watched) {
   ScopedLock guard(lock_);
   PutModules();
   for (uint32_t i = 0; i < watched.count; ++i) PutThread(runtime, watched.seen[i].thread);
-  for (const Most& most : kMost) {
-    most_ = most;
-    message_.Begin(wire::MessageType::kWatched);
-    message_.Add(wire::Watched{.sequence = watched.sequence, .access_count = watched.count});
-    for (uint32_t i = 0; i < watched.count; ++i) AddSeen(runtime, watched.seen[i]);
-    if (message_.is_whole()) break;
-  }
-  most_ = kMost[0];
+  message_.TellWatched(runtime, watched);
   Put(message_);
 }
 
@@ -659,6 +434,10 @@ ToldRace EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes) {
 uint64_t EmitTolerated(Runtime& runtime, Thread& t, const ToleratedRace& race) {
   return emitter.Race(runtime, t, race.address, race.bytes, &race).sequence;
 }
+bool IsFoundAgain(const Thread& t, ContextId mine, ContextId earlier, ByteMask bytes, Addr granule, uint32_t& place) {
+  return t.told_lately.Knows(ToldLately::KeyOf(mine, earlier, bytes, emitter.told().generation()), granule, place);
+}
+void CountFoundAgain(const Thread& t, uint32_t place) { emitter.told().CountRepeat(place, Raw(t.state.tid)); }
 void MarkSuppressed(uint64_t sequence) { emitter.MarkSuppressed(sequence); }
 void EmitMisuse(Runtime& runtime, const Misuse& misuse) { emitter.TellMisuse(runtime, misuse); }
 void TellWatched(Runtime& runtime, const Watched& watched) { emitter.Seen(runtime, watched); }

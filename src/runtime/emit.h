@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/ids.h"
+#include "events/access.h"
 #include "events/tolerated.h"
 #include "events/wire.h"
 #include "runtime/flags.h"
@@ -32,6 +33,9 @@ struct ToldRace {
 };
 // t.record is the race; [addr, addr + bytes) the access that completed it.
 ToldRace EmitRace(Runtime& runtime, Thread& t, uint64_t addr, uint64_t bytes);
+// Was a race between accesses in these contexts told, which the thread has found again lately, in the same block of the heap? Then `place` is for CountFoundAgain.
+bool IsFoundAgain(const Thread& t, ContextId mine, ContextId earlier, ByteMask bytes, Addr granule, uint32_t& place);
+void CountFoundAgain(const Thread& t, uint32_t place);
 // The user does not want to hear of the race that was told under this number.
 void MarkSuppressed(uint64_t sequence);
 

@@ -9,7 +9,7 @@ namespace {
 // The latest time of a slot that a thread knows.
 template <class D>
 Time KnownTime(const typename D::Thread& state, Slot slot) {
-  if constexpr (kHasPlanes) {
+  if constexpr (kGoesByOrder) {
     return D::ClockOf(state).clock().Get(slot);
   } else {
     return kNever;
@@ -83,7 +83,7 @@ uint32_t Runtime::FindOwners(Thread& t, const AccessRecord& earlier, wire::Owner
 // somebody else's.
 bool Runtime::FindKnown(Thread& t, const AccessRecord& earlier, wire::Known& known) {
   known = {};
-  if constexpr (kHasPlanes) {
+  if constexpr (kGoesByOrder) {
     const Slot slot = SlotOf(Epoch{earlier.label});
     if (detector_.slots().IsShared(slot)) return false;
     const Time time = KnownTime<Detector>(t.state, slot);
@@ -104,7 +104,7 @@ bool Runtime::FindKnown(Thread& t, const AccessRecord& earlier, wire::Known& kno
 bool Runtime::FindWeak(Thread& t, const AccessRecord& earlier, wire::Weak& weak) {
   weak = {};
   bool found = false;
-  if constexpr (kHasPlanes) {
+  if constexpr (kGoesByOrder) {
     const SyncLog& theirs = sync_logs_[Raw(SlotOf(Epoch{earlier.label}))];
     const Time since = TimeOf(Epoch{earlier.label});
     // Several may fit: one of them is told.

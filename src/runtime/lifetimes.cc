@@ -108,7 +108,7 @@ void Runtime::Freeing(Thread& t, uint64_t block, uint64_t place, bool is_reused)
 void Runtime::FreeRange(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place, bool is_reused) {
   constexpr uint64_t kMostBytes = 1024;
   uint64_t at = addr;
-  if constexpr (kHasPlanes) {
+  if constexpr (kGoesByOrder) {
     if (flags_.report_use_after_free && !is_reused && !Recorder::is_on()) {
       if (t.mode.locks_to_log) LogLocks(t);
       ContextId context = t.ContextOf(contexts_, place);

@@ -61,7 +61,8 @@ struct Local {
 //   [ write ][ address above the index ][ time ][ bytes ]
 //
 // Writes stand in the other half of the table than reads of the same address. Others need not be asked, and need not tell:
-// whatever they do, an access that repeats one of the same thread at the same time adds nothing to it.
+// whatever they do, an access that repeats one of the same thread at the same time adds nothing to it. Where threads go back to earlier times the visit takes the place of the time
+// (Thread::NextVisit): what the thread did elsewhere meanwhile may have taken the place of what was seen.
 inline constexpr int kSeenIndexBits = 15;
 inline constexpr uint64_t kSeenWords = uint64_t{1} << kSeenIndexBits;
 inline constexpr int kSeenTimeShift = 8;
@@ -108,7 +109,7 @@ inline constexpr Local kUnknown = {.tag = 0,
 extern __attribute__((tls_model(REDFLAG_TLS_MODEL),
                       visibility("default"))) thread_local constinit Local local asm("__redflag_linked1_local");
 
-inline uint64_t NowOf(Epoch epoch) { return PackedAccess::Label(TimeOf(epoch)) << kSeenTimeShift | 0xff; }
+inline uint64_t NowOf(Time time) { return PackedAccess::Label(time) << kSeenTimeShift | 0xff; }
 
 // A call begins. "no": there is no room, or the thread is not known yet.
 [[gnu::always_inline]] inline bool Enter(uint64_t pc) {

@@ -7,7 +7,7 @@ namespace {
 // For Planes::Attach: is the plane of a thread that has ended `t`'s to take over?
 template <class D, class Take>
 bool Inherits(D& detector, const Thread& t, Slot of, const uint64_t* words, Take take) {
-  if constexpr (kHasPlanes) {
+  if constexpr (kGoesByOrder) {
     return detector.slots().IfEnded(of, [&] {
       for (uint32_t i = 0; i < Planes::kWords; ++i) {
         if (words[i] != 0 && !Knows(D::ClockOf(t.state), PackedAccess(words[i]))) return false;
@@ -43,6 +43,13 @@ bool Runtime::ReadsInPlane(Thread& t, uint64_t granule, uint64_t* word, PackedAc
                               [&](ContextId old, ContextId fresh, ByteMask fresh_bytes) {
                                 return t.Child(contexts_, old, ContextTree::Mixed(fresh, fresh_bytes));
                               });
+}
+
+void Runtime::LeavePlane(const Thread& t, uint64_t granule) {
+  uint64_t* word = regions_.PlaneWord(granule, PackedAccess(t.now).slot());
+  if (word == nullptr || *word == 0) return;
+  TakeIn(granule, *word);
+  __atomic_store_n(word, 0, __ATOMIC_RELAXED);
 }
 
 void Runtime::TakeIn(uint64_t addr, uint64_t word) {

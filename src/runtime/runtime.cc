@@ -5,6 +5,7 @@
 
 #include "base/arch.h"
 #include "base/check.h"
+#include "base/signal_mask.h"
 #include "clocks/packed_record.h"
 #include "detectors/atomics.h"
 #include "events/wire.h"
@@ -247,9 +248,13 @@ void Runtime::End(Thread* thread) {
   GiveBlocksBack(*thread, 0);
   EndOf(thread);
   regions_.Leave();
+  // No handler may find a part of it: what it accesses is looked for at `cells`, before anything else.
+  const SignalMask before = SignalMask::Replace({SignalMask::kAll});
   has_ended = true;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   local = kUnknown;
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  SignalMask::Replace(before);
 }
 
 void Runtime::Join(Thread& t, Thread* child) {
@@ -310,7 +315,7 @@ void Runtime::Retag(Thread& t) {
     if (!t.mode.records) t.ForgetSeen();
     t.mode.records = true;
   }
-  local.now = NowOf(label);
+  local.now = NowOf(kTimesRise ? TimeOf(label) : t.NextVisit());
   const Slot slot = SlotOf(label);
   if (slot == local.slot) return;
   local.slot = slot;
@@ -347,6 +352,19 @@ bool Runtime::TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, 
   return detector_.TakesShortcut(t.state, cell, mine, mix, is_alone);
 }
 
+bool Runtime::RacesAgain(Thread& t, Detector::Cell& cell, uint64_t granule, PackedAccess mine, bool is_alone) {
+  const bool is_told = flags_.report_bugs && is_watching() && !t.refusal.is_settled && !IsAnyBenign();
+  if (!is_told || Policies::are_on() || Watch::MayBeOn(&cell)) return false;
+  uint32_t place = 0;
+  const bool is_again = cell.RacesAgain(Detector::ClockOf(t.state), mine, is_alone, [&](PackedAccess earlier) {
+    return IsFoundAgain(t, mine.context(), earlier.context(), kAllBytes, Addr{granule}, place);
+  });
+  if (!is_again) return false;
+  Detector::CountRace(t.state);
+  CountFoundAgain(t, place);
+  return true;
+}
+
 ByteMask Runtime::Examine(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, ContextId context,
                           IfRacy if_racy) {
   auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(granule));
@@ -359,6 +377,7 @@ ByteMask Runtime::Examine(Thread& t, uint64_t granule, ByteMask bytes, AccessKin
     return detector_.OnAccess(t.state, cell, access, t.record);
   }
   const Regions::Stay stay(regions_, granule, kHasPlanes && kind == AccessKind::kRead);
+  if (kHasPlanes && !kGoesByOrder && stay.is_reading()) LeavePlane(t, granule);
   return detector_.OnAccess(t.state, cell, access, t.record);
 }
 
@@ -378,12 +397,15 @@ bool Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKin
 
 bool Runtime::IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, PackedAccess label) {
   const MemoryLine line(shadow_.LineAt(granule), t.state.tid);
-  if (line.IsMine()) {
-    const Regions::Stay stay(regions_, granule);
-    if (line.IsMine() && line.Leave(cell, label, stay.is_owner())) return true;
-    if (line.IsMine()) return true;  // it has a past, which is told of by nobody else
+  if (line.IsShared()) return false;
+  const Regions::Stay stay(regions_, granule, kHasPlanes && label.kind() == AccessKind::kRead);
+  if (line.IsMine() && line.Leave(cell, label, stay.is_owner())) return true;
+  if (line.IsMine()) return true;  // it has a past, which is told of by nobody else
+  if (!line.Share()) return false;
+  const uint64_t begin = granule & ~(MemoryLine::kBytes - 1);
+  for (uint64_t at = begin; at < begin + MemoryLine::kBytes; at += kGranule) {
+    detector_.Forget(*static_cast<Detector::Cell*>(shadow_.CellAt(at)), kAllBytes);
   }
-  if (line.Share()) ForgetCells(granule & ~(MemoryLine::kBytes - 1), MemoryLine::kBytes);
   return false;
 }
 
@@ -413,7 +435,7 @@ uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextI
         if (!ReadsInPlane(t, addr & ~(kGranule - 1), word, mine)) break;
         Detector::Count(t.state, kKind);
       }
-    } else if (!cell.CoversInPlace(mine)) {
+    } else if (!cell.CoversInPlace(mine) && (!cell.Load().has_all_raced() || Watch::MayBeOn(&cell))) {
       if (!cell.RecordsQuickly<kKind>(Detector::ClockOf(t.state), mine, stay.is_owner())) break;
       Detector::Count(t.state, kKind);
     }
@@ -457,7 +479,7 @@ void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind 
 // Does the thread come after what has this label? Asked of detectors to whom nothing matters but that.
 template <class D>
 static bool ComesAfter(const typename D::Thread& t, uint64_t label) {
-  if constexpr (kHasPlanes) {
+  if constexpr (kGoesByOrder) {
     return D::ClockOf(t).Knows(Epoch{label});
   } else {
     return false;
@@ -508,140 +530,6 @@ bool Runtime::Report(Thread& t, uint64_t addr, uint64_t bytes) {
     return IsWanted(flags_, told) && Refuse(t, addr, bytes, policy, told.is_news());
   if (told.is_news()) StopAtRace(*this, t, addr, bytes, ActionOf(policy.on_race));
   return false;
-}
-
-// ---- Synchronization ----
-
-void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place) {
-  if (t.mode.takes_lock) [[unlikely]]
-    SettleLock(t, place);
-  for (HeldAt& held : t.locks) {
-    if (held.address == lock && held.mode == mode) {
-      held.depth += static_cast<uint16_t>(depth);
-      return;
-    }
-  }
-  const ContextId taken_at = t.CallsAt(contexts_, place);
-  t.SetChain(t.Child(contexts_, t.chain(), ContextTree::Held(taken_at)));
-  t.locks.Push(HeldAt{
-      .address = lock, .context = taken_at, .chain = t.chain(), .mode = mode, .depth = static_cast<uint16_t>(depth)});
-  t.mode.locks_to_log = true;
-  // The same context as in the chain: by it, whoever reads the record finds the place of each lock.
-  if (Recorder::is_on()) [[unlikely]]
-    Recorder::Prepare(t, contexts_, taken_at);
-  SyncTable::Locked object(syncs_, lock);
-  NoteSync(t, EventKind::kLock, *object, taken_at, mode);
-  object->taken_at = taken_at;
-  if (object->made_at == kNoContext) object->made_at = taken_at;
-  if (mode == LockMode::kExclusive) {
-    object->owner = t.state.tid;
-  } else {
-    ++object->readers;
-  }
-  if (kAsksForLocks) {
-    t.locks[t.locks.size() - 1].name = object->name;
-    t.state.held.Acquire(object->name, mode);
-  }
-  Changed(t, detector_.OnLock(t.state, object->sync, mode));
-}
-
-int Runtime::Unlock(Thread& t, uint64_t lock, LockMode mode, bool all, uint64_t place) {
-  for (size_t i = t.locks.size(); i-- > 0;) {
-    HeldAt& held = t.locks[i];
-    if (held.address != lock || held.mode != mode) continue;
-    if (held.is_own) [[unlikely]] {
-      LetGoOfOwn(t, i);
-      return 1;
-    }
-    const int given_up = all ? held.depth : 1;
-    held.depth -= static_cast<uint16_t>(given_up);
-    if (held.depth != 0) return given_up;
-    if (kAsksForLocks) t.state.held.Release(held.name, mode);
-    RemoveLock(t, i);
-    SyncTable::Locked object(syncs_, lock);
-    NoteSync(t, EventKind::kUnlock, *object, kNoContext, mode);
-    if (mode == LockMode::kExclusive) {
-      object->owner = kNoThread;
-    } else if (object->readers != 0) {
-      --object->readers;
-    }
-    HandedOn(t, detector_.OnUnlock(t.state, object->sync, mode), wire::Handover::kUnlock, lock, place);
-    return given_up;
-  }
-  return 0;
-}
-
-LockMode Runtime::HeldMode(Thread& t, uint64_t lock) {
-  for (const HeldAt& held : t.locks) {
-    if (held.address == lock) return held.mode;
-  }
-  return LockMode::kExclusive;
-}
-
-void Runtime::Acquire(Thread& t, uint64_t object, EventFlag flag) {
-  SyncTable::Locked locked(syncs_, object, SyncTable::Locked::kLook);
-  if (!locked) return;
-  NoteSync(t, EventKind::kWait, *locked, kNoContext, LockMode::kExclusive, flag);
-  Changed(t, detector_.OnAcquire(t.state, locked->sync));
-}
-
-void Runtime::PureHbLock(Thread& t, uint64_t lock) {
-  SyncTable::Locked locked(syncs_, lock);
-  NoteSync(t, EventKind::kPureHbMutex, *locked);
-  Changed(t, detector_.OnPureHbLock(t.state, locked->sync));
-}
-
-void Runtime::Release(Thread& t, uint64_t object, uint64_t place, EventFlag flag) {
-  SyncTable::Locked locked(syncs_, object);
-  NoteSync(t, EventKind::kSignal, *locked, kNoContext, LockMode::kExclusive, flag);
-  HandedOn(t, detector_.OnReleaseMerge(t.state, locked->sync), wire::Handover::kSignal, object, place);
-}
-
-void Runtime::ReleaseStore(Thread& t, uint64_t object, uint64_t place) {
-  SyncTable::Locked locked(syncs_, object);
-  NoteSync(t, EventKind::kSignal, *locked, kNoContext, LockMode::kExclusive, EventFlag::kReplaces);
-  HandedOn(t, detector_.OnReleaseStore(t.state, locked->sync), wire::Handover::kSignal, object, place);
-}
-
-void Runtime::FenceNow(Thread& t, MemoryOrder order, uint64_t place) {
-  if (Recorder::is_on()) Recorder::Note(t, Event::OnThread(EventKind::kFence, t.state.tid, order));
-  HandedOn(t, Fence(detector_, t.state, order), wire::Handover::kFence, 0, place);
-}
-
-void Runtime::ForgetSync(Thread& t, uint64_t addr) {
-  if (Recorder::is_on() && syncs_.Peek(addr) != nullptr) {
-    AddSync(t, EventKind::kLockDestroy, addr, syncs_.Peek(addr)->name, kNoContext, LockMode::kExclusive,
-            EventFlag::kNone);
-  }
-  syncs_.Remove(addr, 1);
-}
-
-void Runtime::NoteCondition(Thread& t, EventKind kind, uint64_t condition) {
-  if (Recorder::is_on()) {
-    AddSync(t, kind, condition, SyncId{}, kNoContext, LockMode::kExclusive, EventFlag::kNotify);
-  }
-}
-
-uint64_t Runtime::BarrierArrive(Thread& t, uint64_t barrier, uint32_t parties, uint64_t place) {
-  SyncId name{};  // for the record: another one after ForgetBarrier
-  if (Recorder::is_on()) name = SyncTable::Locked(syncs_, barrier)->name;
-  return reinterpret_cast<uint64_t>(barriers_.Arrive(detector_, arena_, barrier, parties, [&](Barriers::Phase& phase) {
-    phase.name = name;
-    NoteBarrier(t, EventKind::kBarrierArrive, phase);
-    HandedOn(t, detector_.OnReleaseMerge(t.state, phase.sync), wire::Handover::kBarrier, barrier, place);
-  }));
-}
-
-void Runtime::BarrierLeave(Thread& t, uint64_t phase) {
-  barriers_.Leave(detector_, arena_, reinterpret_cast<Barriers::Phase*>(phase), [&](Barriers::Phase& left) {
-    NoteBarrier(t, EventKind::kBarrierLeave, left);
-    Changed(t, detector_.OnAcquire(t.state, left.sync));
-  });
-}
-
-void Runtime::ForgetBarrier(Thread& t, uint64_t barrier) {
-  if (Recorder::is_on()) ForgetSync(t, barrier);
-  barriers_.Forget(arena_, barrier);
 }
 
 }  // namespace redflag::rt

@@ -103,9 +103,15 @@ class Runtime {
   void Happens(Thread& t, const char* why);
   // Records a read in the thread's plane, which has `word` for it; in a window of the region. "no": the cell has to look.
   [[gnu::noinline]] bool ReadsInPlane(Thread& t, uint64_t granule, uint64_t* word, PackedAccess mine);
+  // What stands in the thread's plane of this granule goes to the cell; in a window of the region, which is being read.
+  void LeavePlane(const Thread& t, uint64_t granule);
   const Regions& regions() const { return regions_; }
   // Records an access to a cell whose region the thread is in, if that is one of the usual things.
   [[gnu::noinline]] bool TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, bool is_alone);
+
+  // The same if it races, as the thread has found lately and often: all that is left to do is to count it.
+  [[gnu::noinline]] bool RacesAgain(Thread& t, Detector::Cell& cell, uint64_t granule, PackedAccess mine,
+                                    bool is_alone);
 
   // ---- Synchronization: each retags the thread if the detector says so ----
   void Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place);
@@ -421,7 +427,10 @@ class Runtime {
       context = t.ContextOf(contexts_, place);
       if (context == kIgnoredContext) return;
     }
-    if (!kIsBoxed && RecordsInRegion(t, granule, PackedAccess(anywhere.word() | Raw(context)))) [[likely]] {
+    const bool is_tried = kIsFiltered && t.tried_in_vain == granule;
+    t.tried_in_vain = 0;
+    if (!kIsBoxed && !is_tried && RecordsInRegion(t, granule, PackedAccess(anywhere.word() | Raw(context))))
+        [[likely]] {
       Detector::Count(t.state, kind);
     } else if (!ExamineCell(t, granule, bytes, kind, context, addr, size)) {
       return;
@@ -460,7 +469,7 @@ class Runtime {
   // The same after something that may hand on what the thread knows, and how that was done.
   void HandedOn(Thread& t, Tag tag, wire::Handover how, uint64_t object, uint64_t place) {
     if (tag != Tag::kChanged) return;
-    if constexpr (kHasPlanes) {
+    if constexpr (kGoesByOrder) {
       const PackedAccess before(t.now);
       sync_logs_[Raw(before.slot())].AddHanded(before.time(), how, object, place, local.top[-1].pc);
     }
@@ -468,7 +477,7 @@ class Runtime {
   }
   // An atomic operation, before which and after which the thread is at one and the same time if it was too weak.
   void NoteAtomic(Thread& t, uint64_t object, uint64_t place, MemoryOrder order, bool stores) {
-    if constexpr (kHasPlanes) {
+    if constexpr (kGoesByOrder) {
       const PackedAccess now(t.now);
       sync_logs_[Raw(now.slot())].AddAtomic(now.time(), object, place, order, stores);
     }
@@ -518,10 +527,10 @@ class Runtime {
   LockOrder lock_order_;
   SyncTable syncs_;
   Barriers barriers_;
-  LockLog logs_[PackedAccess::kMaxSlots];                        // of detectors that remember no locks
-  AtomicMem::Lock own_locks_lock_;                               // of SyncObject::own_lock
-  LockNames lock_names_;                                         // of the others
-  SyncLog sync_logs_[kHasPlanes ? PackedAccess::kMaxSlots : 1];  // of detectors that go by order alone
+  LockLog logs_[PackedAccess::kMaxSlots];                          // of detectors that remember no locks
+  AtomicMem::Lock own_locks_lock_;                                 // of SyncObject::own_lock
+  LockNames lock_names_;                                           // of the others
+  SyncLog sync_logs_[kGoesByOrder ? PackedAccess::kMaxSlots : 1];  // of detectors that go by order alone
   void ForgetThreadsBefore(Tid tid);
 
   ThreadInfo* infos_ = nullptr;

@@ -165,6 +165,14 @@ class Thread {
 
   uint64_t (&seen())[kSeenWords] { return pages_->seen; }
   void ForgetSeen() { ForgetPages(pages_->seen, sizeof pages_->seen); }
+  // The number of a stay at one of the thread's times, for what it sees meanwhile; before they begin anew, all that was seen is forgotten.
+  Time NextVisit() {
+    if (++visits_ == PackedAccess::kMaxTime) {
+      ForgetSeen();
+      visits_ = 1;
+    }
+    return Time{visits_};
+  }
 
   PlaneOf* planes() { return pages_->planes; }
   void ForgetPlanes() { Planes::ForgetAll(pages_->planes); }
@@ -247,6 +255,8 @@ class Thread {
   uint64_t handler_depth = 0;    // calls below the handler of an asynchronous signal that it is in; 0: it is in none
   ContextId ignores_at[2] = {};  // where it began to ignore accesses, and where it did so again meanwhile
   int64_t until_memory_check = kMemoryCheck;  // accesses to go
+  bool races_again = false;                   // the access that was looked at last was of a race that was found again
+  uint64_t tried_in_vain = 0;  // the granule for which no shortcut was found just now; a hint: need not be tried again
   RaceRecord record;
   Policy policy{};  // its own, or of the scope that it is in; all-zero: none
   Refusal refusal;
@@ -328,6 +338,7 @@ class Thread {
   uint64_t chain_key_ = 0;
   uint64_t places_mask_ = (1u << kFewestPlacesBits) - 1;
   uint64_t pushed_out_ = 0;
+  uint64_t visits_ = 0;
   Pages* const pages_ = static_cast<Pages*>(MapPages(sizeof(Pages)));
 };
 

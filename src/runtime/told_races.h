@@ -17,11 +17,10 @@ namespace redflag::rt {
 // detector found, and where: on the heap, of which all is alike, in a block that it was found in before. That one may be another by now, of the heap as well.
 class ToldLately {
  public:
-  // `generation`: of the races that were told (ToldRaces).
-  static uint64_t KeyOf(const RaceRecord& record, uint32_t generation) {
-    const AccessRecord& other = record.earlier[0];
-    const uint64_t contexts = uint64_t{Raw(record.access.context)} << 32 | Raw(other.context);
-    return HashKey(contexts ^ HashKey(uint64_t{generation} << 8 | Raw(other.bytes)));
+  // Of an access in the context `mine` and one before it, of which these bytes raced. `generation`: of the races that were told (ToldRaces).
+  static uint64_t KeyOf(ContextId mine, ContextId earlier, ByteMask bytes, uint32_t generation) {
+    const uint64_t contexts = uint64_t{Raw(mine)} << 32 | Raw(earlier);
+    return HashKey(contexts ^ HashKey(uint64_t{generation} << 8 | Raw(bytes)));
   }
   bool Knows(uint64_t key, Addr granule, uint32_t& place) const {
     const Entry& entry = entries_[key % kEntries];

@@ -26,9 +26,11 @@ namespace redflag {
 class HybridReference {
  public:
   using Report = std::pair<uint64_t, uint64_t>;  // event, byte
+  // What a read takes the place of: of all that is ordered before it, or of what its thread has read.
+  enum class Reads : uint8_t { kReplaceOrdered, kReplaceOwn };
 
-  HybridReference(const Trace& trace, bool fast, size_t limit)
-      : trace_(trace), order_(trace, oracle::LockArcs::kAnnotated), fast_(fast), limit_(limit) {
+  HybridReference(const Trace& trace, bool fast, size_t limit, Reads reads = Reads::kReplaceOrdered)
+      : trace_(trace), order_(trace, oracle::LockArcs::kAnnotated), fast_(fast), limit_(limit), reads_(reads) {
     WalkThreads();
   }
 
@@ -171,7 +173,10 @@ class HybridReference {
         std::any_of(state.readers.begin(), state.readers.end(), makes_redundant)) {
       return;
     }
-    const auto goes = [&](const Segment& s) { return Precedes(s, seg) && Covers(seg, s); };
+    const auto goes = [&](const Segment& s) {
+      const bool is_kept = reads_ == Reads::kReplaceOwn && !seg.writes && ThreadOf(s.event) != ThreadOf(seg.event);
+      return !is_kept && Precedes(s, seg) && Covers(seg, s);
+    };
     std::erase_if(state.readers, goes);
     std::erase_if(state.writers, goes);
     (seg.writes ? state.writers : state.readers).push_back(seg);
@@ -215,6 +220,7 @@ class HybridReference {
   oracle::HappensBefore order_;
   bool fast_;
   size_t limit_;
+  Reads reads_;
   std::vector<Moment> moments_;                            // by event
   std::map<std::pair<uint64_t, uint64_t>, State> states_;  // by byte and lifetime
   std::map<uint64_t, Line> lines_;

@@ -111,12 +111,14 @@ class WithPlanes : public WithShortcuts<D> {
     plane.is_read = plane.is_read || changes_hands;
     if (!plane.is_read) return WithShortcuts<D>::OnAccess(t, cell, access, record);
     const PackedAccess mine(t.clock.epoch(), access.kind, access.bytes, access.context);
-    uint64_t& word = plane.words[t.tid];
+    uint64_t& word = plane.words[mine.slot()];
     if (PackedAccess(word).Covers(mine) || cell.CoversInPlace(mine)) return kNoBytes;
     is_quick_ = !is_quick_;
     if (is_quick_ && cell.ReadsApartQuickly(D::ClockOf(t), &word, mine)) return kNoBytes;
     const auto mix = [this](ContextId old, ContextId fresh, ByteMask bytes) { return this->Mix(old, fresh, bytes); };
     if (D::ReadsApart(D::ClockOf(t), cell, &word, mine, mix)) return kNoBytes;
+    using Clock = std::remove_cvref_t<decltype(D::ClockOf(t))>;
+    if (!kIsOrderAll<Clock> && word != 0) D::TakeIn(cell, PackedAccess(std::exchange(word, 0)));
     return this->Examine(t, cell, access, record);
   }
 
@@ -132,7 +134,7 @@ class WithPlanes : public WithShortcuts<D> {
 
  private:
   struct Plane {
-    std::map<Tid, uint64_t> words;
+    std::map<Slot, uint64_t> words;
     Tid last = kNoThread;
     bool is_read = false;
   };
@@ -140,7 +142,7 @@ class WithPlanes : public WithShortcuts<D> {
   void TakeAllIn(Cell& cell) {
     const auto found = planes_.find(&cell);
     if (found == planes_.end()) return;
-    for (const auto& [thread, word] : found->second.words) {
+    for (const auto& [slot, word] : found->second.words) {
       if (word != 0) D::TakeIn(cell, PackedAccess(word));
     }
     found->second.words.clear();

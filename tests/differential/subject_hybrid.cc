@@ -48,7 +48,27 @@ std::optional<std::string> ComparePacked(const Trace& trace) {
   return Difference(ReportsOf<D>(trace), HybridReference(trace, false, 0).Run());
 }
 
+// Of bytes that `reports` has, `more` has to have a report no later.
+std::optional<std::string> IsNoLater(const ReportSet& more, const ReportSet& reports, const char* who) {
+  for (const auto& [event, byte] : reports) {
+    const bool found =
+        std::ranges::any_of(more, [&](const auto& report) { return report.second == byte && report.first <= event; });
+    if (!found) return std::string(who) + " misses event " + std::to_string(event);
+  }
+  return std::nullopt;
+}
+
+// Reads apart from cells take the place of no other thread's, as reads in cells do that come after those. So what is reported lies between what is if every read does so, and if
+// none does.
+std::optional<std::string> ComparePlanes(const Trace& trace) {
+  using Reads = HybridReference::Reads;
+  const ReportSet reports = ReportsOf<WithPlanes<Hybrid<PlainMem, PackedCell>>>(trace);
+  if (auto wrong = IsNoLater(reports, HybridReference(trace, false, 0).Run(), "hybrid with planes")) return wrong;
+  return IsNoLater(HybridReference(trace, false, 0, Reads::kReplaceOwn).Run(), reports, "the reference");
+}
+
 const RegisterSubject kHybrid{"hybrid", CompareHybrid};
+const RegisterSubject kHybridPlanes{"hybrid-planes", ComparePlanes};
 const RegisterSubject kHybridPacked{"hybrid-packed", ComparePacked<Hybrid<PlainMem, PackedCell>>};
 const RegisterSubject kHybridShortcuts{"hybrid-shortcuts", ComparePacked<WithShortcuts<Hybrid<PlainMem, PackedCell>>>};
 

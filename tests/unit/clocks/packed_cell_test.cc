@@ -317,6 +317,122 @@ TEST_F(PackedCellTest, RacyBytesAreRememberedUntilANewLife) {
   EXPECT_EQ(arena_.in_use(), 0u);
 }
 
+TEST_F(PackedCellTest, AllThatHasRacedNeedsNoRecordOfItsOwn) {
+  Record(Entry(1, 5, AccessKind::kWrite));
+  RecordConcurrent(Entry(2, 5, AccessKind::kRead));
+  Cell::Opened(cell_).AddRacy(arena_, ByteMask{0x0f});
+  EXPECT_NE(arena_.in_use(), 0u);
+  Cell::Opened(cell_).AddRacy(arena_, ByteMask{0xf0});
+  EXPECT_EQ(arena_.in_use(), 0u);
+  EXPECT_TRUE(cell_.Load().has_all_raced());
+  EXPECT_TRUE(cell_.has_record());
+  EXPECT_EQ(Cell::Opened(cell_).racy(), kAllBytes);
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kWrite)), 0);
+  EXPECT_TRUE(Shortcut(kKnowsNothing, Entry(3, 1, AccessKind::kWrite)));
+  Cell::Opened(cell_).TakeInLatest(arena_, PackedAccess(Entry(3, 2, AccessKind::kRead)));
+  EXPECT_TRUE(cell_.Load().has_all_raced());
+
+  Cell other{};
+  Cell::Opened(other).AddRacy(arena_, kAllBytes);
+  EXPECT_TRUE(other.Load().has_all_raced());
+
+  // A part begins another life: the rest has raced, and another cell has nothing to do with it.
+  Cell::Opened(cell_).Restart(arena_, Entry(4, 2, AccessKind::kWrite, 0x03));
+  EXPECT_EQ(Cell::Opened(cell_).racy(), ByteMask{0xfc});
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kRead, 0x03)), 1);
+  EXPECT_EQ(Cell::Opened(other).racy(), kAllBytes);
+  Cell::Opened(cell_).Clear(arena_);
+  EXPECT_EQ(arena_.in_use(), 0u);
+
+  EXPECT_FALSE(other.RestartsQuickly(ByteMask{0x03}, PackedAccess(Entry(4, 2, AccessKind::kWrite))));
+  EXPECT_TRUE(other.RestartsQuickly(kAllBytes, PackedAccess(Entry(4, 2, AccessKind::kWrite))));
+  EXPECT_EQ(Cell::Opened(other).racy(), kNoBytes);
+  Cell::Opened(other).AddRacy(arena_, kAllBytes);
+  Cell::Opened(other).Restart(arena_, Entry(4, 3, AccessKind::kWrite));
+  EXPECT_EQ(Cell::Opened(other).racy(), kNoBytes);
+  Cell::Opened(other).AddRacy(arena_, kAllBytes);
+  other.Clear(arena_);
+  EXPECT_EQ(Cell::Opened(other).racy(), kNoBytes);
+}
+
+TEST_F(PackedCellTest, ARaceThatIsKnownEndsTheHistory) {
+  constexpr KnowsUpTo kOrdered{Time{100}};
+  std::vector<PackedAccess> asked;
+  bool is_known = false;
+  const auto races_again = [&](const auto& clock, const HistoryEntry& mine, bool is_alone = false) {
+    return cell_.RacesAgain(clock, PackedAccess(mine), is_alone, [&](PackedAccess earlier) {
+      asked.push_back(earlier);
+      return is_known;
+    });
+  };
+  Record(Entry(1, 5, AccessKind::kWrite, 0xff, 7));
+  EXPECT_FALSE(races_again(kOrdered, Entry(2, 5, AccessKind::kRead)));  // no race
+  EXPECT_FALSE(races_again(kKnowsNothing, Entry(2, 5, AccessKind::kRead, 0x0f)));
+  EXPECT_TRUE(asked.empty());
+  EXPECT_FALSE(races_again(kKnowsNothing, Entry(2, 5, AccessKind::kRead)));  // not known
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].context(), ContextId{7});
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kWrite)), 1);
+  is_known = true;
+  EXPECT_TRUE(races_again(kKnowsNothing, Entry(2, 5, AccessKind::kRead)));
+  EXPECT_TRUE(cell_.Load().has_all_raced());
+  EXPECT_FALSE(races_again(kKnowsNothing, Entry(2, 5, AccessKind::kRead)));  // it has had its race
+
+  for (const HistoryEntry& other : {Entry(3, 5, AccessKind::kAtomicWrite), Entry(3, 5, AccessKind::kRead, 0x01)}) {
+    cell_.Clear(arena_);
+    Record(Entry(1, 5, AccessKind::kWrite));
+    RecordConcurrent(other);  // there is more to it
+    EXPECT_FALSE(races_again(kKnowsNothing, Entry(2, 5, AccessKind::kRead)));
+  }
+  cell_.Clear(arena_);
+  Record(Entry(1, 5, AccessKind::kWrite));
+  EXPECT_TRUE(races_again(kKnowsNothing, Entry(2, 5, AccessKind::kWrite), true));
+  EXPECT_TRUE(cell_.Load().has_all_raced());
+}
+
+// As of hybrid: locks keep some apart.
+struct KnowsNothingAndKeepsApart {
+  Slot kept_apart;
+  bool Knows(Slot, Time) const { return false; }
+  bool KeepsApart(PackedAccess entry, PackedAccess) const { return entry.slot() == kept_apart; }
+};
+
+TEST_F(PackedCellTest, LocksKeepApartWhatIsFoundAgain) {
+  const auto races_again = [&](Slot kept_apart) {
+    return cell_.RacesAgain(KnowsNothingAndKeepsApart{kept_apart}, PackedAccess(Entry(3, 5, AccessKind::kWrite)), true,
+                            [](PackedAccess) { return true; });
+  };
+  Record(Entry(1, 5, AccessKind::kWrite));
+  EXPECT_FALSE(races_again(Slot{1}));
+  EXPECT_TRUE(races_again(Slot{2}));
+}
+
+TEST_F(PackedCellTest, WhatIsReadApartIsNotReadInTheCellToo) {
+  constexpr KnowsNothingAndKeepsApart kClock{Slot{1}};
+  const auto no_mix = [](ContextId, ContextId, ByteMask) { return kNoContext; };
+  Record(Entry(1, 5, AccessKind::kWrite));
+  RecordConcurrent(Entry(2, 5, AccessKind::kRead));
+  uint64_t word = 0;
+  // The thread's own read of an earlier time is here: not quickly.
+  EXPECT_FALSE(cell_.ReadsApartQuickly(kClock, &word, PackedAccess(Entry(2, 4, AccessKind::kRead, 0x0f))));
+  EXPECT_TRUE(cell_.ReadsApart(arena_, kClock, &word, PackedAccess(Entry(2, 4, AccessKind::kRead, 0x0f)), no_mix));
+  EXPECT_EQ(PackedAccess(word).bytes(), ByteMask{0x0f});
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kWrite, 0x0f)), 1);
+  EXPECT_EQ(Races(Entry(3, 1, AccessKind::kWrite, 0xf0)), 2);
+  // What is there already, at the same time, stays where it is.
+  EXPECT_TRUE(cell_.ReadsApart(arena_, kClock, &word, PackedAccess(Entry(2, 5, AccessKind::kRead, 0xf0)), no_mix));
+  EXPECT_EQ(PackedAccess(word).bytes(), ByteMask{0x0f});
+  // Back at the later time: the earlier one goes.
+  EXPECT_TRUE(cell_.ReadsApartQuickly(kClock, &word, PackedAccess(Entry(2, 5, AccessKind::kRead, 0x0f))));
+  EXPECT_EQ(PackedAccess(word).time(), Time{5});
+  // Compared anew, with other locks.
+  EXPECT_FALSE(cell_.ReadsApartQuickly(KnowsNothingAndKeepsApart{Slot{9}}, &word,
+                                       PackedAccess(Entry(2, 6, AccessKind::kRead, 0x0f))));
+  EXPECT_FALSE(cell_.ReadsApart(arena_, KnowsNothingAndKeepsApart{Slot{9}}, &word,
+                                PackedAccess(Entry(2, 6, AccessKind::kRead, 0x0f)), no_mix));
+  EXPECT_EQ(PackedAccess(word).time(), Time{5});
+}
+
 TEST_F(PackedCellTest, WhatIsFreedIsUsedWithoutOrderByWhoeverComes) {
   constexpr KnowsUpTo kOrdered{Time{100}};
   const auto frees_seen = [&](const HistoryEntry& entry) {

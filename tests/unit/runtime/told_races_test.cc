@@ -15,6 +15,10 @@ RaceRecord Race(uint32_t mine, uint32_t theirs, uint64_t granule = 0x1000, uint8
   return record;
 }
 
+uint64_t KeyOf(const RaceRecord& race, uint32_t generation) {
+  return ToldLately::KeyOf(race.access.context, race.earlier[0].context, race.earlier[0].bytes, generation);
+}
+
 TEST(ToldRacesTest, WhatWasToldIsKnownAndCounted) {
   const auto told = std::make_unique<ToldRaces>();
   uint32_t place = 0;
@@ -38,12 +42,12 @@ TEST(ToldRacesTest, AllBeginsAnewWithAnotherGeneration) {
   told->Clear();
   uint32_t place = 0;
   EXPECT_FALSE(told->Knows(7, 8, place));
-  EXPECT_NE(ToldLately::KeyOf(Race(1, 2), first), ToldLately::KeyOf(Race(1, 2), told->generation()));
+  EXPECT_NE(KeyOf(Race(1, 2), first), KeyOf(Race(1, 2), told->generation()));
 }
 
 TEST(ToldLatelyTest, KnowsWhatWasAddedInItsBlockOnly) {
   ToldLately lately;
-  const uint64_t key = ToldLately::KeyOf(Race(1, 2), 1);
+  const uint64_t key = KeyOf(Race(1, 2), 1);
   uint32_t place = 0;
   EXPECT_FALSE(lately.Knows(key, Addr{0x1000}, place));
   lately.Add(key, 0x1000, 0x100, 5);
@@ -55,11 +59,11 @@ TEST(ToldLatelyTest, KnowsWhatWasAddedInItsBlockOnly) {
 }
 
 TEST(ToldLatelyTest, TellsRacesApartByWhatMakesThemDifferent) {
-  const uint64_t key = ToldLately::KeyOf(Race(1, 2), 1);
-  EXPECT_EQ(ToldLately::KeyOf(Race(1, 2, 0x2000), 1), key);  // where it is does not matter
-  EXPECT_NE(ToldLately::KeyOf(Race(2, 1), 1), key);
-  EXPECT_NE(ToldLately::KeyOf(Race(1, 3), 1), key);
-  EXPECT_NE(ToldLately::KeyOf(Race(1, 2, 0x1000, 0x0f), 1), key);  // a context may stand for several, by bytes
+  const uint64_t key = KeyOf(Race(1, 2), 1);
+  EXPECT_EQ(KeyOf(Race(1, 2, 0x2000), 1), key);  // where it is does not matter
+  EXPECT_NE(KeyOf(Race(2, 1), 1), key);
+  EXPECT_NE(KeyOf(Race(1, 3), 1), key);
+  EXPECT_NE(KeyOf(Race(1, 2, 0x1000, 0x0f), 1), key);  // a context may stand for several, by bytes
 }
 
 }  // namespace
