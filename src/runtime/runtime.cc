@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/signal_mask.h"
 #include "clocks/packed_record.h"
-#include "detectors/atomics.h"
 #include "events/wire.h"
 #include "intercept/hooks.h"
 #include "intercept/order.h"
@@ -288,39 +287,6 @@ void Runtime::LearnAll(Thread& t) {
   Gate::ForEachOther(t, [&](Thread& other) {
     if (other.era == era_) Changed(t, detector_.OnJoin(t.state, other.state));
   });
-}
-
-void Runtime::Label(Thread& t) {
-  t.mode.locks_to_log = !t.locks.empty();
-  t.now = PackedAccess(Detector::LabelOf(t.state), AccessKind{}, kNoBytes, kNoContext).word();
-}
-
-void Runtime::Retag(Thread& t) {
-  if (detector_.NeedsRenewal(t.state)) {
-    detector_.Renew(t.state);
-    t.ForgetSeen();  // they are times of another slot
-    t.ForgetPlanes();
-    if (CanStopAll() && detector_.slots().IsWorn()) Gate::Ask();
-  }
-  if (t.is_stale) {
-    t.ForgetSeen();  // noted since then, under old times
-    t.ForgetPlanes();
-    t.is_stale = false;
-  }
-  Label(t);
-  const Epoch label = Detector::LabelOf(t.state);
-  local.tag = TagOf(label);
-  if (Recorder::is_on()) [[unlikely]] {
-    local.tag = UINT64_MAX;  // nothing is redundant
-    if (!t.mode.records) t.ForgetSeen();
-    t.mode.records = true;
-  }
-  local.now = NowOf(kTimesRise ? TimeOf(label) : t.NextVisit());
-  const Slot slot = SlotOf(label);
-  if (slot == local.slot) return;
-  local.slot = slot;
-  local.homes[0] = PackedRecord::HomeOffset(false, slot);
-  local.homes[1] = PackedRecord::HomeOffset(true, slot);
 }
 
 // ---- Accesses ----

@@ -492,6 +492,7 @@ class Runtime {
     if (!Acquires(order)) NoteAtomic(t, addr, place, order, false);
   }
   void Retag(Thread& t);
+  [[gnu::noinline]] void Renew(Thread& t);
   static void Label(Thread& t);  // the part of it that can be done for another thread
   void PrintStats();
   void LogLocks(Thread& t);

@@ -1,8 +1,45 @@
-// Locks, signals, fences and barriers: what each means to the detector, to the record of the run and to the thread, which has another label afterwards if the detector says so. Called by the
-// thread that does it, inside the runtime; the object is locked meanwhile.
+// Locks, signals, fences and barriers: what each means to the detector, to the record of the run and to the thread, which
+// has another label afterwards if the detector says so (Retag). Called by the thread that does it, inside the runtime;
+// the object is locked meanwhile.
 #include "runtime/runtime.h"
 
+#include "clocks/packed_record.h"
+
 namespace redflag::rt {
+
+void Runtime::Label(Thread& t) {
+  t.mode.locks_to_log = !t.locks.empty();
+  t.now = PackedAccess(Detector::LabelOf(t.state), AccessKind{}, kNoBytes, kNoContext).word();
+}
+
+// Rare: the thread has used up its slot's times, or all times began anew while it was away.
+void Runtime::Renew(Thread& t) {
+  t.ForgetSeen();  // noted under times that no longer tell anything
+  t.ForgetPlanes();
+  t.is_stale = false;
+  if (!detector_.NeedsRenewal(t.state)) return;
+  detector_.Renew(t.state);
+  if (CanStopAll() && detector_.slots().IsWorn()) Gate::Ask();
+}
+
+void Runtime::Retag(Thread& t) {
+  if (t.is_stale || detector_.NeedsRenewal(t.state)) [[unlikely]]
+    Renew(t);
+  Label(t);
+  const Epoch label = Detector::LabelOf(t.state);
+  local.tag = TagOf(label);
+  if (Recorder::is_on()) [[unlikely]] {
+    local.tag = UINT64_MAX;  // nothing is redundant
+    if (!t.mode.records) t.ForgetSeen();
+    t.mode.records = true;
+  }
+  local.now = NowOf(kTimesRise ? TimeOf(label) : t.NextVisit());
+  if (const Slot slot = SlotOf(label); slot != local.slot) [[unlikely]] {
+    local.slot = slot;
+    local.homes[0] = PackedRecord::HomeOffset(false, slot);
+    local.homes[1] = PackedRecord::HomeOffset(true, slot);
+  }
+}
 
 void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t place) {
   if (t.mode.takes_lock) [[unlikely]]

@@ -139,9 +139,8 @@ class Thread {
 
   // A child of a node. Remembers its latest answers.
   ContextId Child(ContextTree& tree, ContextId caller, uint64_t place) {
-    const uint64_t key = ChildKey(caller, place);
-    const ContextId node = Recall(key);
-    return node != kNoContext ? node : Remember(key, tree.Child(caller, place));
+    const ContextId node = Recall(ChildKey(caller, place));
+    return node != kNoContext ? node : LookUpChild(tree, caller, place);
   }
 
   // What stands for the contexts of all that was gathered of a granule. The second: if it was asked for before and not forgotten since.
@@ -294,6 +293,11 @@ class Thread {
       frame->is_ignored = frame[-1].is_ignored || Has(MarkedCode::MarksAt(frame->pc), CodeMark::kIgnoredTree);
     }
     return node;
+  }
+
+  // Out of line: what is remembered is found without it.
+  [[gnu::noinline]] ContextId LookUpChild(ContextTree& tree, ContextId caller, uint64_t place) {
+    return Remember(ChildKey(caller, place), tree.Child(caller, place));
   }
 
   // By the rules about code. What begins and ends lifetimes is never ignored. All calls on the stack have nodes.
