@@ -1,9 +1,8 @@
 // Locks, signals, fences and barriers: what each means to the detector, to the record of the run and to the thread, which
 // has another label afterwards if the detector says so (Retag). Called by the thread that does it, inside the runtime;
 // the object is locked meanwhile.
-#include "runtime/runtime.h"
-
 #include "clocks/packed_record.h"
+#include "runtime/runtime.h"
 
 namespace redflag::rt {
 
