@@ -90,12 +90,11 @@ template <AccessKind kKind>
   return window.is_owner() || window.is_shared() || may_read;
 }
 
-// Of one granule in a line that nobody else has touched: needs no context.
+// Of one granule in a line that is the thread's: needs no context.
 template <AccessKind kKind>
-[[gnu::always_inline]] inline bool LeavesLabel(Thread* t, const void* p, uint64_t needed, uint64_t outside) {
+[[gnu::noinline]] bool LeavesLabel(Thread* t, const void* p, uint64_t needed, uint64_t outside) {
   const auto addr = reinterpret_cast<uint64_t>(p);
-  const MemoryLine line(Runtime::Get().shadow().LineAt(addr), t->state.tid);
-  if (!line.IsMine()) return false;
+  const MemoryLine line = Runtime::Get().LineOf(*t, addr);
   const PackedAccess label(t->now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift |
                            needed << PackedAccess::kBytesShift);
   t->SetModeWord(outside | Thread::kInWindow);
@@ -131,9 +130,8 @@ template <AccessKind kKind, bool kIsLong>
       Detector::Cell& cell = CellOf(granule);
       if (!MayRecord<kKind>(window)) return false;
       if (kIgnoresLines) {
-        const MemoryLine line(Runtime::Get().shadow().LineAt(reinterpret_cast<uint64_t>(granule)), t->state.tid);
-        if (line.IsMine()) return line.Leave(cell, mine, window.is_owner());
-        if (!line.IsShared()) return false;
+        const MemoryLine line = Runtime::Get().LineOf(*t, reinterpret_cast<uint64_t>(granule));
+        if (!line.IsShared()) return line.IsMine() && line.Leave(cell, mine, window.is_owner());
       }
       if constexpr (kHasPlanes && kKind == AccessKind::kRead) {
         if (window.is_reading()) return ReadsAtOnce(t, cell, granule, mine);
@@ -170,7 +168,10 @@ template <AccessKind kKind, bool kIsLong>
   if (kIsBoxed || t == nullptr) return Outcome::kNotDone;
   const uint64_t outside = t->ModeWord();
   if (!Thread::IsOrdinary(outside, kKind)) return Outcome::kNotDone;
-  if (kIgnoresLines && !kIsLong && LeavesLabel<kKind>(t, p, needed, outside)) return Outcome::kDone;
+  if (kIgnoresLines && !kIsLong && !Runtime::Get().LineOf(*t, reinterpret_cast<uint64_t>(p)).IsShared() &&
+      LeavesLabel<kKind>(t, p, needed, outside)) {
+    return Outcome::kDone;
+  }
   const ContextId context = t->RememberedContextOf(place);
   if (Raw(context) <= Raw(kIgnoredContext)) [[unlikely]]
     return context == kIgnoredContext ? Outcome::kIgnored : Outcome::kNotDone;
@@ -218,12 +219,16 @@ void GatherAnew(void* p);
 template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::noinline]] void Gather(void* p) {
   Thread* t = local.thread;
-  if (kIsBoxed || kIgnoresLines || t == nullptr) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
+  if (kIsBoxed || t == nullptr) REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
   const uint64_t outside = t->ModeWord();
   if (!Thread::IsOrdinary(outside, kKind) || Policies::act_at_once()) {
     REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
   }
   const auto addr = reinterpret_cast<uint64_t>(p);
+  // What is ignored is not gathered: it would be recorded later, when somebody else may have come.
+  if (kIgnoresLines && !Runtime::Get().LineOf(*t, addr).IsShared()) {
+    REDFLAG_TAIL_CALL Record<kSize, false, kKind, kSlow>(p);
+  }
   const uint64_t needed = AlignedOf<kSize>(p);
   if (!IsWrite(kKind) && t->gathered.HasWritten(addr, needed)) return;
   const ContextId context = t->RememberedContextOf(REDFLAG_CALLER);

@@ -362,8 +362,7 @@ bool Runtime::ExamineCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKin
 }
 
 bool Runtime::IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, PackedAccess label) {
-  const MemoryLine line(shadow_.LineAt(granule), t.state.tid);
-  if (line.IsShared()) return false;
+  const MemoryLine line = LineOf(t, granule);
   const Regions::Stay stay(regions_, granule, kHasPlanes && label.kind() == AccessKind::kRead);
   if (line.IsMine() && line.Leave(cell, label, stay.is_owner())) return true;
   if (line.IsMine()) return true;  // it has a past, which is told of by nobody else
@@ -394,6 +393,7 @@ uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextI
     const bool is_whole = addr % kGranule == 0 && end - addr >= kGranule;
     const ByteMask bytes = is_whole ? kAllBytes : MaskOf(Addr{addr}, end - addr);
     const PackedAccess mine(label | uint64_t{Raw(bytes)} << PackedAccess::kBytesShift);
+    if (kIgnoresLines && !LineOf(t, addr).IsShared()) break;
     if (in_plane) {
       uint64_t* word = regions_.PlaneWord(addr, mine.slot());
       if (word == nullptr) break;
@@ -431,7 +431,7 @@ void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind 
   ContextId context = kNoContext;
   const uint64_t end = addr + bytes;
   for (uint64_t at = addr; at < end; at = (at | (kGranule - 1)) + 1) {
-    if (!kIsBoxed && !kIgnoresLines && context != kNoContext && !IsAtomic(kind)) {
+    if (!kIsBoxed && context != kNoContext && !IsAtomic(kind)) {
       const uint64_t here = Regions::EndOf(at) < end ? Regions::EndOf(at) : end;
       at = IsWrite(kind) ? RecordQuickly<AccessKind::kWrite>(t, at, here, context)
                          : RecordQuickly<AccessKind::kRead>(t, at, here, context);

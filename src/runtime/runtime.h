@@ -106,6 +106,7 @@ class Runtime {
   // What stands in the thread's plane of this granule goes to the cell; in a window of the region, which is being read.
   void LeavePlane(const Thread& t, uint64_t granule);
   const Regions& regions() const { return regions_; }
+  MemoryLine LineOf(const Thread& t, uint64_t addr) const { return MemoryLine(shadow_.LineAt(addr), t.state.tid); }
   // Records an access to a cell whose region the thread is in, if that is one of the usual things.
   [[gnu::noinline]] bool TakesShortcut(Thread& t, Detector::Cell& cell, PackedAccess mine, bool is_alone);
 
@@ -419,7 +420,7 @@ class Runtime {
     const PackedAccess anywhere(t.now | uint64_t{Raw(kind)} << PackedAccess::kKindShift |
                                 uint64_t{Raw(bytes)} << PackedAccess::kBytesShift);
     if (!kIsFiltered && cell.Covers(anywhere)) return;
-    if (kIgnoresLines && IgnoresLine(t, granule, cell, anywhere)) return;
+    if (kIgnoresLines && !LineOf(t, granule).IsShared() && IgnoresLine(t, granule, cell, anywhere)) return;
     if (context == kNoContext) {
       if (--t.until_memory_check <= 0) [[unlikely]]
         KeepMemoryLimit(t);
@@ -437,7 +438,7 @@ class Runtime {
     }
     if (!IsAtomic(kind) && !t.mode.records && cell.has_record()) NoteSeen(granule, bytes, IsWrite(kind));
   }
-  // Is the line of this granule the thread's alone? Then a label is all that is left there.
+  // Is the line of this granule, which several have not touched yet, the thread's alone? Then a label is all that is left there.
   [[gnu::noinline]] bool IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, PackedAccess label);
   void ForgetLines(uint64_t addr, uint64_t bytes);
   // Records an access to a granule, if that is one of the usual things, wherever what it says has to be.
