@@ -16,12 +16,18 @@
 // An object also says who knows all that it carries, and who unlocked it last: that thread has nothing to learn from it. Most locks are taken by the
 // thread that had them before.
 //
+// Points. What a thread hands on at one of its times is one thing, because its time advances with that. So whoever knows the time knows all of it,
+// and an object that carries nothing else says which time that is: one look tells whether there is anything to join. There is no such point if
+// an object carries what several have handed on; nor where two threads had to be taken for one (clocks/thread_slots.h), or somebody was told of a time that
+// was not over (JoinThread, of a thread that goes on).
+//
 // A ThreadClock belongs to its thread. A SyncClock is only touched under the lock that the engine holds for it.
 #pragma once
 
 #include "base/arena.h"
 #include "base/ids.h"
 #include "clocks/epoch.h"
+#include "clocks/thread_slots.h"
 #include "clocks/vector_clock.h"
 #include "events/event.h"
 
@@ -29,13 +35,24 @@ namespace redflag {
 
 template <class Mem>
 struct SyncClock {
+ private:
+  uint64_t carried_at_ = Raw(kNoEpoch);  // first, so that it is where whoever finds the object looks
+
+ public:
+  static constexpr Epoch kNoPoint = MakeEpoch(Slot{UINT16_MAX}, Time{kMaxTime});
+
   explicit SyncClock(Arena<Mem>& arena) : carried(arena), released_exclusive(arena), released_shared(arena) {}
 
+  // M_s's point. Also read without the lock, by whoever finds out whether the object changed meanwhile.
+  Epoch carried_at() const { return Epoch{__atomic_load_n(&carried_at_, __ATOMIC_RELAXED)}; }
+  void CarriesFrom(Epoch point) { __atomic_store_n(&carried_at_, Raw(point), __ATOMIC_RELAXED); }
+
+  Epoch unlocked_exclusive_at = kNoEpoch;  // X_s's point
+  Tid carried_known_by = kNoThread;        // M_s is part of its C_t
+  Tid unlocked_exclusive_by = kNoThread;   // X_s is part of its C_t
   VectorClock<Mem> carried;
   VectorClock<Mem> released_exclusive;
   VectorClock<Mem> released_shared;
-  Tid carried_known_by = kNoThread;       // M_s is part of its C_t
-  Tid unlocked_exclusive_by = kNoThread;  // X_s is part of its C_t
 
   // Carries nothing any more: the object was destroyed.
   void Clear() {
@@ -43,6 +60,8 @@ struct SyncClock {
     released_exclusive.Clear();
     released_shared.Clear();
     carried_known_by = unlocked_exclusive_by = kNoThread;
+    CarriesFrom(kNoEpoch);
+    unlocked_exclusive_at = kNoEpoch;
   }
 };
 
@@ -51,8 +70,9 @@ class ThreadClock {
  public:
   using Sync = SyncClock<Mem>;
 
-  // `owner`: no other thread ever had or will have this number.
-  ThreadClock(Arena<Mem>& arena, Tid owner) : owner_(owner), clock_(arena), released_(arena), pending_(arena) {}
+  // `owner`: no other thread ever had or will have this number. `slots`: where its slot is from; null: no two threads have the same.
+  ThreadClock(Arena<Mem>& arena, Tid owner, const ThreadSlots<Mem>* slots = nullptr)
+      : owner_(owner), slots_(slots), clock_(arena), released_(arena), pending_(arena) {}
 
   const VectorClock<Mem>& clock() const { return clock_; }
   Epoch epoch() const { return MakeEpoch(slot_, now_); }
@@ -71,6 +91,7 @@ class ThreadClock {
 
   void Tick() {
     now_ = Next(now_);
+    is_told_ = false;
     clock_.Set(slot_, now_);
   }
 
@@ -91,60 +112,75 @@ class ThreadClock {
   // Begins anew, knowing nothing.
   void Restart(Epoch first) {
     clock_.Clear();
-    released_.Clear();
-    pending_.Clear();
+    End();
     Start(first, nullptr);
   }
 
   void Join(const VectorClock<Mem>& other) { clock_.Join(other); }
 
+  // All that another thread has done so far. It has ended, or stands still.
+  void JoinThread(ThreadClock& other) {
+    clock_.Join(other.clock_);
+    other.is_told_ = true;
+  }
+
   // Gives back what an ended thread no longer needs; the clock stays, for those who join it.
   void End() {
     released_.Clear();
+    released_at_ = kNoEpoch;
     pending_.Clear();
+  }
+
+  // Is all that was handed on at this point (SyncClock) part of C_t?
+  bool KnowsAll(Epoch point) const {
+    return point != Sync::kNoPoint && Knows(point) && (slots_ == nullptr || slots_->overcommitted() == 0);
   }
 
   // Atomics and signals.
   void Acquire(Sync& sync) {
-    if (sync.carried_known_by == owner_) return;
+    if (KnowsCarried(sync)) return;
     clock_.Join(sync.carried);
     sync.carried_known_by = owner_;
   }
   void ReleaseStore(Sync& sync) {
     sync.carried.Assign(clock_);
     sync.carried_known_by = owner_;
+    sync.CarriesFrom(PointNow());
     Tick();
   }
   void ReleaseMerge(Sync& sync) {
-    if (sync.carried_known_by == owner_ || sync.carried.IsEmpty()) {
-      sync.carried.Assign(clock_);
-      sync.carried_known_by = owner_;
-    } else {
-      sync.carried.Join(clock_);
-      sync.carried_known_by = kNoThread;
-    }
+    if (KnowsCarried(sync) || sync.carried.IsEmpty()) return ReleaseStore(sync);
+    sync.carried.Join(clock_);
+    sync.carried_known_by = kNoThread;
+    sync.CarriesFrom(Sync::kNoPoint);
     Tick();
   }
   void RelaxedLoad(const Sync& sync) {
-    if (sync.carried_known_by != owner_) pending_.Join(sync.carried);
+    if (!KnowsCarried(sync)) pending_.Join(sync.carried);
   }
   void RelaxedStore(Sync& sync) {
     sync.carried.Assign(released_);
     sync.carried_known_by = owner_;
+    sync.CarriesFrom(released_at_);
   }
   void RelaxedMerge(Sync& sync) {
+    if (released_at_ == kNoEpoch) return;
     sync.carried.Join(released_);
     if (sync.carried_known_by != owner_) sync.carried_known_by = kNoThread;
+    sync.CarriesFrom(sync.carried_at() == kNoEpoch ? released_at_ : Sync::kNoPoint);
   }
   void AcquireFence() { clock_.Join(pending_); }
   void ReleaseFence() {
     released_.Assign(clock_);
+    released_at_ = PointNow();
     Tick();
   }
 
   // Locks: the extended arcs of the ThreadSanitizer paper, 4.4.1. Shared unlocks order nothing among readers.
   void Lock(const Sync& sync, LockMode mode) {
-    if (sync.unlocked_exclusive_by != owner_) clock_.Join(sync.released_exclusive);
+    if (sync.unlocked_exclusive_by != owner_ && !KnowsAll(sync.unlocked_exclusive_at)) {
+      clock_.Join(sync.released_exclusive);
+    }
     if (mode == LockMode::kExclusive) clock_.Join(sync.released_shared);
   }
   void Unlock(Sync& sync, LockMode mode) {
@@ -152,6 +188,7 @@ class ThreadClock {
       // The holder knew both when it locked, and nobody unlocked since: its clock contains them.
       sync.released_exclusive.Assign(clock_);
       sync.unlocked_exclusive_by = owner_;
+      sync.unlocked_exclusive_at = PointNow();
       sync.released_shared.Clear();
     } else {
       sync.released_shared.Join(clock_);
@@ -159,12 +196,20 @@ class ThreadClock {
     Tick();
   }
 
+  bool KnowsCarried(const Sync& sync) const { return sync.carried_known_by == owner_ || KnowsAll(sync.carried_at()); }
+
  private:
+  // What is handed on now is all that is handed on at this time.
+  Epoch PointNow() const { return is_told_ ? Sync::kNoPoint : epoch(); }
+
   const Tid owner_;
+  const ThreadSlots<Mem>* const slots_;
   Slot slot_{};
+  bool is_told_ = false;  // somebody knows of this time, which is not over
   Time now_ = kNever;
   VectorClock<Mem> clock_;
   VectorClock<Mem> released_;
+  Epoch released_at_ = kNoEpoch;  // F_t's point; kNoEpoch: there was no such fence
   VectorClock<Mem> pending_;
 };
 

@@ -117,7 +117,7 @@ class ThreadSlots {
   size_t size() const { return slots_.size(); }
   uint64_t reused() const { return reused_; }
   // How often two threads had to be taken for one.
-  uint64_t overcommitted() const { return overcommitted_; }
+  uint64_t overcommitted() const { return __atomic_load_n(&overcommitted_, __ATOMIC_RELAXED); }
 
  private:
   // How many ended slots are looked at before a new one is made: keeps thread creation cheap.
@@ -155,7 +155,7 @@ class ThreadSlots {
   bool HasTimeLeft(Time last) const { return Raw(last) < max_time_ - max_time_ / 16; }
 
   Epoch Overcommit(Tid thread) {
-    ++overcommitted_;
+    __atomic_store_n(&overcommitted_, overcommitted_ + 1, __ATOMIC_RELAXED);
     for (size_t i = 0; i < ended_.size(); ++i) {
       const Slot slot = ended_[i];
       const Time last = slots_[Raw(slot)].last;

@@ -86,6 +86,7 @@ class GoldilocksOnline : public Hb<Mem, CellOf> {
 
   // ---- Signals, atomics, fences: the steps of detectors/atomics.h ----
 
+  static void KnowsCarried() = delete;  // it takes note of each
   Tag OnAcquire(Thread& t, Sync& s) {
     t.elements.Acquire(s);
     return Base::OnAcquire(t, s);

@@ -104,7 +104,7 @@ class Hb : public Labelled<Mem, CellOf> {
   };
 
   struct Thread : ThreadBase<Mem> {
-    Thread(Hb& hb, Tid id) : ThreadBase<Mem>(hb.arena_, hb.locksets_, id), clock(hb.arena_, id) {}
+    Thread(Hb& hb, Tid id) : ThreadBase<Mem>(hb.arena_, hb.locksets_, id), clock(hb.arena_, id, &hb.slots_) {}
     ThreadClock<Mem> clock;
     uint64_t counts[kMostRules] = {};
   };
@@ -131,7 +131,7 @@ class Hb : public Labelled<Mem, CellOf> {
   // [GL 3 join]: everything the child did is ordered before what follows.
   Tag OnJoin(Thread& t, Thread& child) {
     ++t.counts[kJoin];
-    t.clock.Join(child.clock.clock());
+    t.clock.JoinThread(child.clock);
     return Tag::kKept;
   }
 
@@ -167,6 +167,8 @@ class Hb : public Labelled<Mem, CellOf> {
     t.clock.Acquire(s);
     return Tag::kKept;
   }
+  // Would it learn nothing from OnAcquire and OnRelaxedLoad? Asked without the object's lock, by an engine that finds out whether the object changed meanwhile.
+  static bool KnowsCarried(const Thread& t, const Sync& s) { return t.clock.KnowsAll(s.carried_at()); }
   Tag OnReleaseStore(Thread& t, Sync& s) {
     ++t.counts[kReleaseStore];
     t.clock.ReleaseStore(s);

@@ -104,7 +104,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
 
   struct Thread : ThreadBase<Mem> {
     Thread(HybridCore& d, Tid id)
-        : ThreadBase<Mem>(d.arena_, d.locksets_, id), detector(d), clock(d.arena_, id), times(d.arena_) {}
+        : ThreadBase<Mem>(d.arena_, d.locksets_, id), detector(d), clock(d.arena_, id, &d.slots_), times(d.arena_) {}
     HybridCore& detector;
     ThreadClock<Mem> clock;
     uint64_t counts[kRuleCount] = {};
@@ -146,7 +146,7 @@ class HybridCore : public Labelled<Mem, CellOf> {
   }
   Tag OnJoin(Thread& t, Thread& child) {
     ++t.counts[kJoin];
-    t.clock.Join(child.clock.clock());
+    t.clock.JoinThread(child.clock);
     return Tag::kChanged;
   }
   Tag OnEnd(Thread& t) {

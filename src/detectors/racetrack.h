@@ -59,7 +59,7 @@ class RaceTrack {
     Thread(RaceTrack& d, Tid id)
         : ThreadBase<Mem>(d.arena_, d.locksets_, id),
           counted(d.arena_, d.locksets_, d.modes_),
-          clock(d.arena_, id),
+          clock(d.arena_, id, &d.slots_),
           learnt(d.arena_),
           recent(d.arena_, d.options_.clock_bound != 0 ? d.options_.clock_bound : BoundedClock<Mem>::kPaperBound) {}
     CountedLocks<Mem> counted;
@@ -106,7 +106,7 @@ class RaceTrack {
   }
   Tag OnJoin(Thread& t, Thread& child) {
     ++t.counts[kJoin];
-    t.clock.Join(child.clock.clock());
+    t.clock.JoinThread(child.clock);
     return Learn(t);
   }
   Tag OnEnd(Thread& t) {
