@@ -357,6 +357,11 @@ template <int kSize, AccessKind kKind, bool kIsInRecord, void (*kSlow)(void*)>
       if (PackedRecord::IsHandle(words.read)) REDFLAG_TAIL_CALL RecordAnew<kSize, kKind, true, kSlow>(p);
       REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
     }
+  } else {
+    PackedRecord* record = PackedRecord::Of(words.read);  // may be another cell's by now: then somebody came
+    if (record == nullptr || record->PlaceToRenew(now) == nullptr) {
+      REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
+    }
   }
   const ContextId context = t->RememberedContextOf(REDFLAG_CALLER);
   if (Raw(context) <= Raw(kIgnoredContext)) REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);

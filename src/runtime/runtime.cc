@@ -14,6 +14,7 @@
 #include "runtime/benign.h"
 #include "runtime/emit.h"
 #include "runtime/environment.h"
+#include "runtime/filter.h"
 #include "runtime/layout.h"
 #include "runtime/owner.h"
 #include "runtime/race_stop.h"
@@ -42,7 +43,7 @@ thread_local constinit Local local = kUnknown;
 constinit uint32_t Runtime::state_ = kNew;
 alignas(Runtime) char Runtime::storage_[sizeof(Runtime)];
 
-Runtime::Runtime() : lock_order_(arena_), syncs_(shadow_, detector_, lock_order_, arena_), lock_names_(arena_) {}
+Runtime::Runtime() : lock_order_(arena_), syncs_(shadow_, detector_, lock_order_), lock_names_(arena_) {}
 
 // ---- Beginning ----
 
@@ -424,6 +425,27 @@ void Runtime::AccessRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind k
   ExamineRange(t, addr, bytes, kind, place);
 }
 
+template <bool kIsWrite>
+uint64_t Runtime::SkipKnown(uint64_t addr, uint64_t end) {
+  while (addr < end) {
+    const uint64_t here = Regions::EndOf(addr) < end ? Regions::EndOf(addr) : end;
+    const auto* word =
+        reinterpret_cast<const uint64_t*>(local.cells + (addr & local.fold & ~(kGranule - 1)) * 2) + (kIsWrite ? 0 : 1);
+    int step = 2;
+    if constexpr (kHasPlanes && !kIsWrite) {
+      if (const uint64_t* plane = Planes::Recall(local.planes, addr)) {
+        word = plane;
+        step = 1;
+      }
+    }
+    for (; addr < here; addr = (addr | (kGranule - 1)) + 1, word += step) {
+      const uint64_t needed = Raw(MaskOf(Addr{addr}, here - addr));
+      if (!IsHit(DifferenceToTag<kIsWrite>(__atomic_load_n(word, __ATOMIC_RELAXED)), needed)) return addr;
+    }
+  }
+  return addr;
+}
+
 void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place) {
   if (t.refusal.can_refuse && (addr ^ (addr + bytes - 1)) >= kGranule && IsRefused(t, addr, bytes, kind, place))
       [[unlikely]]
@@ -431,6 +453,10 @@ void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind 
   ContextId context = kNoContext;
   const uint64_t end = addr + bytes;
   for (uint64_t at = addr; at < end; at = (at | (kGranule - 1)) + 1) {
+    if (!kIsBoxed && !IsAtomic(kind)) {
+      at = IsWrite(kind) ? SkipKnown<true>(at, end) : SkipKnown<false>(at, end);
+      if (at >= end) return;
+    }
     if (!kIsBoxed && context != kNoContext && !IsAtomic(kind)) {
       const uint64_t here = Regions::EndOf(at) < end ? Regions::EndOf(at) : end;
       at = IsWrite(kind) ? RecordQuickly<AccessKind::kWrite>(t, at, here, context)

@@ -166,9 +166,8 @@ class Runtime {
       return value;
     }
     if (const SyncObject* object = syncs_.Peek(addr); object != nullptr) {
-      const Thread::KnownSync& known = t.KnownOf(object);
       const uint32_t version = __atomic_load_n(&object->version, __ATOMIC_ACQUIRE);
-      if (known.object == object && known.version == version && (known.acquired || !Acquires(order))) {
+      if (LearnsNothing(t, *object, version, order)) {
         const auto value = operation();
         if (__atomic_load_n(&object->version, __ATOMIC_RELAXED) == version) {
           access();
@@ -399,6 +398,9 @@ class Runtime {
   static bool AreOrdered(ThreadStep a, ThreadStep b);
   [[gnu::cold, gnu::noinline]] bool IsWatched(Thread& t, AccessKind kind, uint64_t place);
   void ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind kind, uint64_t place);
+  // Where what the first filter knows of [addr, end) ends.
+  template <bool kIsWrite>
+  static uint64_t SkipKnown(uint64_t addr, uint64_t end);
   void ForgetCells(uint64_t addr, uint64_t bytes);
   void FreeRange(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place, bool is_reused);
   uint64_t EndQuickly(Thread& t, uint64_t addr, uint64_t end, PackedAccess free);
@@ -410,6 +412,22 @@ class Runtime {
     if (bytes < Shadow::kLarge) return visit(addr, bytes);
     regions_.ForEachEntered(addr, bytes,
                             [&](uint64_t first, uint64_t count) { shadow_.ForEachTouched(first, count, visit); });
+  }
+
+  // Some detectors can tell at a glance.
+  template <class D>
+  static bool KnowsCarried(const typename D::Thread& t, const typename D::Sync& sync) {
+    if constexpr (requires { D::KnowsCarried(t, sync); }) {
+      return D::KnowsCarried(t, sync);
+    } else {
+      return false;
+    }
+  }
+  // Does a load from an object at this version tell the thread nothing?
+  static bool LearnsNothing(Thread& t, const SyncObject& object, uint32_t version, MemoryOrder order) {
+    const Thread::KnownSync& known = t.KnownOf(&object);
+    if (known.object == &object && known.version == version && (known.acquired || !Acquires(order))) return true;
+    return version % 2 == 0 && KnowsCarried<Detector>(t.state, object.sync);
   }
 
   // An access to bytes of one granule, being part of one to [addr, addr + size). Finds out the context if it needs it.

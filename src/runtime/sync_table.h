@@ -1,5 +1,5 @@
 // SyncTable: the synchronization objects of the program, by address: locks, atomics, semaphores, anything that hands something on.
-// The shadow map of syncs holds an index; the object is found with two loads and no search.
+// The shadow map of syncs holds an index; the object is found with one load and no search.
 //
 // Who only looks (Locked with kLook) may remember the version of what it saw: while that is the same, there is nothing new.
 //
@@ -17,35 +17,35 @@
 
 namespace redflag::rt {
 
-struct SyncObject {
+struct alignas(64) SyncObject {  // what is asked of it without its lock is together
   explicit SyncObject(Detector& detector) : sync(detector) {}
 
   AtomicMem::Lock lock;
-  uint32_t version = 0;  // odd while something changes; never the same again
-  uint64_t address = 0;  // 0: removed
-  Detector::Sync sync;
+  uint32_t version = 0;   // odd while something changes; never the same again
+  uint64_t address = 0;   // 0: removed, or never made
+  uint32_t next = 0;      // another one in the same granule, or another free one: its index
+  SyncId name{};          // of a lock, for sets of locks: never the same again
   Tid owner = kNoThread;  // who holds it exclusively, as far as it is a lock
-  uint32_t readers = 0;   // how many hold it shared
-  ContextId taken_at = kNoContext;
-  ContextId made_at = kNoContext;  // or first used
   bool is_static =
       false;  // of a lock that the program made: it may be used before it is constructed, and after it was destroyed
   bool is_not_static = false;  // it is known that it may not
   bool is_ordered = false;     // LockOrder knows it
-  SyncId name{};               // of a lock, for sets of locks: never the same again
-  uint64_t own_lock = 0;       // the lock of the program's own making that this is a word of (own_locks.h); 0: none
-  uint32_t next = 0;           // another one in the same granule, or another free one: its index
+  Detector::Sync sync;
+  uint32_t readers = 0;  // how many hold it shared
+  ContextId taken_at = kNoContext;
+  ContextId made_at = kNoContext;  // or first used
+  uint64_t own_lock = 0;           // the lock of the program's own making that this is a word of (own_locks.h); 0: none
 };
 
 class SyncTable {
  public:
-  SyncTable(Shadow& shadow, Detector& detector, LockOrder& order, Arena<AtomicMem>& arena)
-      : shadow_(shadow), detector_(detector), order_(order), arena_(arena) {}
+  SyncTable(Shadow& shadow, Detector& detector, LockOrder& order)
+      : shadow_(shadow), detector_(detector), order_(order) {}
 
   // There may be two objects of one address; the second one has this bit set (runtime/announced.h). Both go when the memory goes.
   static constexpr uint64_t kBeside = uint64_t{1} << 62;
 
-  void Start() { objects_ = static_cast<SyncObject**>(MapPages(uint64_t{kMaxObjects} * sizeof(SyncObject*))); }
+  void Start() { objects_ = static_cast<SyncObject*>(MapPages(uint64_t{kMaxObjects} * sizeof(SyncObject))); }
 
   // The object at an address, locked; made if there is none and `make` says so.
   class Locked {
@@ -82,8 +82,8 @@ class SyncTable {
   uint64_t FindAddress(Matches matches) const {
     const uint32_t used = __atomic_load_n(&used_, __ATOMIC_ACQUIRE);
     for (uint32_t index = 1; index <= used; ++index) {
-      const SyncObject* object = __atomic_load_n(&objects_[index], __ATOMIC_ACQUIRE);
-      if (object != nullptr && matches(object->sync)) return __atomic_load_n(&object->address, __ATOMIC_RELAXED);
+      const SyncObject& object = objects_[index];
+      if (matches(object.sync)) return __atomic_load_n(&object.address, __ATOMIC_RELAXED);
     }
     return 0;
   }
@@ -100,9 +100,9 @@ class SyncTable {
   // Nobody else works on any: none carries anything any more.
   void ClearAll() {
     for (uint32_t index = 1; index <= used_; ++index) {
-      BeginChange(*objects_[index]);
-      Clear(detector_, objects_[index]->sync);
-      EndChange(*objects_[index]);
+      BeginChange(objects_[index]);
+      Clear(detector_, objects_[index].sync);
+      EndChange(objects_[index]);
     }
   }
 
@@ -143,9 +143,9 @@ class SyncTable {
   SyncObject* InChain(const uint32_t* place, uint64_t address) const {
     uint32_t index = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; index != 0 && i < 2 * kGranule; ++i) {
-      SyncObject* object = __atomic_load_n(&objects_[index], __ATOMIC_ACQUIRE);
-      if (__atomic_load_n(&object->address, __ATOMIC_RELAXED) == address) return object;
-      index = __atomic_load_n(&object->next, __ATOMIC_ACQUIRE);
+      SyncObject& object = objects_[index];
+      if (__atomic_load_n(&object.address, __ATOMIC_RELAXED) == address) return &object;
+      index = __atomic_load_n(&object.next, __ATOMIC_ACQUIRE);
     }
     return nullptr;
   }
@@ -155,14 +155,14 @@ class SyncTable {
     if (SyncObject* object = InChain(place, address); object != nullptr) return object;
     uint32_t index = free_;
     if (index != 0) {
-      free_ = objects_[index]->next;
+      free_ = objects_[index].next;
     } else {
-      index = ++used_;
+      index = used_ + 1;
       REDFLAG_CHECK(index < kMaxObjects && "more than 16 million synchronization objects at one time");
-      auto* fresh = ::new (arena_.Allocate(sizeof(SyncObject))) SyncObject(detector_);
-      __atomic_store_n(&objects_[index], fresh, __ATOMIC_RELEASE);
+      ::new (&objects_[index]) SyncObject(detector_);
+      __atomic_store_n(&used_, index, __ATOMIC_RELEASE);
     }
-    SyncObject* object = objects_[index];
+    SyncObject* object = &objects_[index];
     ScopedLock object_guard(object->lock);
     object->name = SyncId{++named_};
     __atomic_store_n(&object->next, __atomic_load_n(place, __ATOMIC_RELAXED), __ATOMIC_RELEASE);
@@ -181,7 +181,7 @@ class SyncTable {
     ScopedLock guard(lock_);
     uint32_t* link = place;
     while (const uint32_t index = __atomic_load_n(link, __ATOMIC_RELAXED)) {
-      SyncObject* object = objects_[index];
+      SyncObject* object = &objects_[index];
       if (!IsIn(*object, begin, end)) {
         link = &object->next;
         continue;
@@ -211,7 +211,7 @@ class SyncTable {
     ScopedLock guard(lock_);
     uint32_t* link = place;
     while (const uint32_t index = __atomic_load_n(link, __ATOMIC_RELAXED)) {
-      SyncObject* object = objects_[index];
+      SyncObject* object = &objects_[index];
       if (!IsIn(*object, begin, end)) {
         link = &object->next;
         continue;
@@ -231,9 +231,8 @@ class SyncTable {
   Shadow& shadow_;
   Detector& detector_;
   LockOrder& order_;
-  Arena<AtomicMem>& arena_;
   AtomicMem::Lock lock_;
-  SyncObject** objects_ = nullptr;  // by index; never moves
+  SyncObject* objects_ = nullptr;  // by index; pages that nobody has come to cost nothing
   uint32_t used_ = 0;
   uint32_t named_ = 0;
   uint32_t free_ = 0;  // the first of the removed ones

@@ -55,7 +55,7 @@ class Thread {
  private:
   static constexpr int kFewestPlacesBits = 12, kMostPlacesBits = 16;
   static constexpr uint32_t kKnownSyncs = 64;
-  static constexpr uint32_t kKnownOrders = 256;
+  static constexpr uint32_t kKnownOrders = 4096;
   struct Remembered {
     uint64_t key;
     ContextId node;

@@ -208,7 +208,7 @@ class Syncs {
   Detector detector_;
   Arena<AtomicMem> arena_;
   LockOrder order_{arena_};
-  SyncTable table_{shadow_, detector_, order_, arena_};
+  SyncTable table_{shadow_, detector_, order_};
   int inside_[2] = {};
   bool is_right_ = true;
 };
