@@ -86,6 +86,15 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return PackedAccess(words.read).Covers(access) || PackedAccess(words.write).Covers(access);
   }
 
+  // The same in a record, where the thread's latest access stands.
+  [[gnu::always_inline]] bool CoversAtHome(PackedAccess access) const {
+    const uint64_t handle = __atomic_load_n(&read_, __ATOMIC_ACQUIRE);
+    const PackedRecord* record = PackedRecord::Of(handle);
+    if (record == nullptr) return false;
+    return PackedAccess(record->Word(PackedRecord::HomeOf(PackedRecord::IsSmall(handle), access.slot())))
+        .Covers(access);
+  }
+
   // Records `mine`, a plain access, in the usual case by far: there is no record, all that matters to it is this thread's or ordered before,
   // and it takes the place of what its filter looks at. `is_alone`: nobody else can change the cell now. "no": nothing has changed.
   template <AccessKind kKind, class Clock>

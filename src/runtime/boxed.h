@@ -69,6 +69,7 @@ class Boxed {
     Words Load() const { return {.write = __atomic_load_n(&link, __ATOMIC_RELAXED), .read = Label().word()}; }
     bool Covers(PackedAccess access) const { return Label().Covers(access); }
     bool CoversInPlace(PackedAccess access) const { return Covers(access); }
+    static bool CoversAtHome(PackedAccess) { return false; }
     // Nothing is quick that needs a box.
     static void Store(Words) {}
     static bool CompareExchange(Words, Words) { return false; }

@@ -402,8 +402,14 @@ uint64_t Runtime::RecordQuickly(Thread& t, uint64_t addr, uint64_t end, ContextI
         if (!ReadsInPlane(t, addr & ~(kGranule - 1), word, mine)) break;
         Detector::Count(t.state, kKind);
       }
-    } else if (!cell.CoversInPlace(mine) && (!cell.Load().has_all_raced() || Watch::MayBeOn(&cell))) {
-      if (!cell.RecordsQuickly<kKind>(Detector::ClockOf(t.state), mine, stay.is_owner())) break;
+    } else if (!cell.CoversInPlace(mine) && !cell.CoversAtHome(mine) &&
+               (!cell.Load().has_all_raced() || Watch::MayBeOn(&cell))) {
+      const auto& clock = Detector::ClockOf(t.state);
+      const bool is_recorded = cell.RecordsQuickly<kKind>(clock, mine, stay.is_owner()) ||
+                               (!is_whole && cell.RecordsBeside(clock, mine, stay.is_owner())) ||
+                               (stay.is_owner() && cell.GoesOn(clock, mine)) ||
+                               (!IsWrite(kKind) && cell.Refresh(clock, mine, stay.is_owner()));
+      if (!is_recorded) break;
       Detector::Count(t.state, kKind);
     }
     addr = (addr | (kGranule - 1)) + 1;
@@ -456,6 +462,10 @@ void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind 
     if (!kIsBoxed && !IsAtomic(kind)) {
       at = IsWrite(kind) ? SkipKnown<true>(at, end) : SkipKnown<false>(at, end);
       if (at >= end) return;
+    }
+    if (!kIsBoxed && !kIgnoresLines && !IsAtomic(kind) && context == kNoContext) {
+      context = ContextToRecord(t, place);
+      if (context == kIgnoredContext) return;
     }
     if (!kIsBoxed && context != kNoContext && !IsAtomic(kind)) {
       const uint64_t here = Regions::EndOf(at) < end ? Regions::EndOf(at) : end;

@@ -430,6 +430,14 @@ class Runtime {
     return version % 2 == 0 && KnowsCarried<Detector>(t.state, object.sync);
   }
 
+  // The context of an access that is about to be recorded.
+  [[gnu::always_inline]] ContextId ContextToRecord(Thread& t, uint64_t place) {
+    if (--t.until_memory_check <= 0) [[unlikely]]
+      KeepMemoryLimit(t);
+    if (t.mode.locks_to_log) LogLocks(t);
+    return t.ContextOf(contexts_, place);
+  }
+
   // An access to bytes of one granule, being part of one to [addr, addr + size). Finds out the context if it needs it.
   template <bool kIsFiltered>
   [[gnu::always_inline]] void AccessCell(Thread& t, uint64_t granule, ByteMask bytes, AccessKind kind, uint64_t place,
@@ -440,10 +448,7 @@ class Runtime {
     if (!kIsFiltered && cell.Covers(anywhere)) return;
     if (kIgnoresLines && !LineOf(t, granule).IsShared() && IgnoresLine(t, granule, cell, anywhere)) return;
     if (context == kNoContext) {
-      if (--t.until_memory_check <= 0) [[unlikely]]
-        KeepMemoryLimit(t);
-      if (t.mode.locks_to_log) LogLocks(t);
-      context = t.ContextOf(contexts_, place);
+      context = ContextToRecord(t, place);
       if (context == kIgnoredContext) return;
     }
     const bool is_tried = kIsFiltered && t.tried_in_vain == granule;
