@@ -167,8 +167,10 @@ class Hb : public Labelled<Mem, CellOf> {
     t.clock.Acquire(s);
     return Tag::kKept;
   }
-  // Would it learn nothing from OnAcquire and OnRelaxedLoad? Asked without the object's lock, by an engine that finds out whether the object changed meanwhile.
-  static bool KnowsCarried(const Thread& t, const Sync& s) { return t.clock.KnowsAll(s.carried_at()); }
+  // Does the object carry something, and would OnAcquire teach nothing of it? Asked without the object's lock, by an engine that finds out whether the object changed meanwhile.
+  static bool KnowsCarried(const Thread& t, const Sync& s) {
+    return s.carried_at() != kNoEpoch && t.clock.KnowsAll(s.carried_at());
+  }
   Tag OnReleaseStore(Thread& t, Sync& s) {
     ++t.counts[kReleaseStore];
     t.clock.ReleaseStore(s);

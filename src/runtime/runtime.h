@@ -427,7 +427,8 @@ class Runtime {
   static bool LearnsNothing(Thread& t, const SyncObject& object, uint32_t version, MemoryOrder order) {
     const Thread::KnownSync& known = t.KnownOf(&object);
     if (known.object == &object && known.version == version && (known.acquired || !Acquires(order))) return true;
-    return version % 2 == 0 && KnowsCarried<Detector>(t.state, object.sync);
+    // What carries nothing, and who does not acquire, is taken note of: that may be why there is a race (wire::Weak).
+    return version % 2 == 0 && Acquires(order) && KnowsCarried<Detector>(t.state, object.sync);
   }
 
   // The context of an access that is about to be recorded.
