@@ -43,8 +43,8 @@ struct SyncClock {
 
   explicit SyncClock(Arena<Mem>& arena) : carried(arena), released_exclusive(arena), released_shared(arena) {}
 
-  // M_s's point. Also read without the lock, by whoever finds out whether the object changed meanwhile.
-  Epoch carried_at() const { return Epoch{__atomic_load_n(&carried_at_, __ATOMIC_RELAXED)}; }
+  // M_s's point. Also read without the lock, by whoever finds out afterwards whether the object changed meanwhile.
+  Epoch carried_at() const { return Epoch{__atomic_load_n(&carried_at_, __ATOMIC_ACQUIRE)}; }
   void CarriesFrom(Epoch point) { __atomic_store_n(&carried_at_, Raw(point), __ATOMIC_RELAXED); }
 
   Epoch unlocked_exclusive_at = kNoEpoch;  // X_s's point
