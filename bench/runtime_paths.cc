@@ -91,6 +91,12 @@ const Path kPaths[] = {
        pthread_mutex_lock(&mutex);
        pthread_mutex_unlock(&mutex);
      }},
+    {"lock, write 8 and unlock", Nothing,
+     [] {
+       pthread_mutex_lock(&mutex);
+       __tsan_write8(own);
+       pthread_mutex_unlock(&mutex);
+     }},
     {"atomic load, nothing new", Nothing, [] { __tsan_atomic64_load(&counter, kAcquire); }},
     {"atomic add", Nothing, [] { __tsan_atomic64_fetch_add(&counter, 1, kRelease); }},
     {"allocate and free 64", Nothing, [] { free(*const_cast<void* volatile*>(&(block = malloc(64)))); }},

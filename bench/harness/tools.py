@@ -23,6 +23,8 @@ _RUNTIMES = _ROOT / "build" / "release" / "lib" / "redflag"
 _ENTRY_POINTS = _RUNTIMES / "entry_points.o"
 GCC_REDFLAG = Toolchain("gcc-redflag", str(_COMPILERS / "redflag-gcc"), str(_COMPILERS / "redflag-g++"), (), linked=(_ENTRY_POINTS,))
 CLANG_REDFLAG = Toolchain("clang-redflag", str(_COMPILERS / "redflag-clang"), str(_COMPILERS / "redflag-clang++"), (), linked=(_ENTRY_POINTS,))
+_EMPTY_CALLS = _ROOT / "build" / "release" / "bench" / "libempty_calls.a"
+CLANG_CALLS = Toolchain("clang-calls", str(_COMPILERS / "calls-clang"), str(_COMPILERS / "calls-clang++"), (), linked=(_EMPTY_CALLS,))
 
 # ThreadSanitizer maps its shadow at fixed addresses: some kernels place programs in the way unless told not to.
 _FIXED_ADDRESSES = ("setarch", platform.machine(), "-R")
@@ -58,6 +60,9 @@ TOOLS: tuple[Tool, ...] = (
     _redflag("fast", CLANG_REDFLAG, "native-clang", "Redflag fast, clang 19"),
     *(_redflag(detector, CLANG_REDFLAG, "native-clang", f"Redflag {detector}, clang 19", full_only=True)
       for detector in ("goldilocks", "racetrack", "lockset", "null")),
+    # No tool: what is left of the time of one that does nothing at all when it is called.
+    Tool("calls-clang", "the compiler's calls alone, clang 19", CLANG_CALLS, "native-clang", ours=True, full_only=True,
+         parts=(_REDFLAG, _EMPTY_CALLS)),
     Tool("helgrind-fast", "Helgrind, no history", GCC, "native-gcc",
          _valgrind("--tool=helgrind", "--history-level=none"), heavy=True, report=_HELGRIND_REPORT),
     Tool("helgrind", "Helgrind", GCC, "native-gcc", _valgrind("--tool=helgrind"), heavy=True, full_only=True,

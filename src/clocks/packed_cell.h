@@ -231,11 +231,13 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return true;
   }
 
-  // Begins anew, as Opened::Restart, by whoever is alone, if all of it does so and there is no record. "no": nothing has changed.
-  [[gnu::always_inline]] bool RestartsQuickly(ByteMask bytes, PackedAccess first) {
+  // Begins anew, as Opened::Restart, if all of it does so and there is no record; `is_alone` as above. "no": nothing has changed.
+  [[gnu::always_inline]] bool RestartsQuickly(ByteMask bytes, PackedAccess first, bool is_alone) {
     const Words words = Load();
     if (bytes != kAllBytes || !(words.is_in_place() || words.has_all_raced())) return false;
-    Store({.write = first.word(), .read = first.word()});
+    const Words fresh = {.write = first.word(), .read = first.word()};
+    if (!is_alone) return (words.write == fresh.write && words.read == fresh.read) || CompareExchange(words, fresh);
+    Store(fresh);
     return true;
   }
 

@@ -111,7 +111,7 @@ template <AccessKind kKind>
 // kIgnored: by a rule of the user's, and there is nothing to record.
 enum class Outcome : uint8_t { kNotDone, kDone, kIgnored };
 
-// For RecordsAtOnce, of a thread that is `outside`, in a context.
+// For RecordsAtOnce, of a thread that is `outside`, in a context. One granule is in a line that is shared, if that matters.
 template <AccessKind kKind, bool kIsLong>
 [[gnu::always_inline]] inline Outcome RecordsLabel(Thread* t, uint64_t outside, const void* p, uint64_t needed,
                                                    ContextId context) {
@@ -129,7 +129,7 @@ template <AccessKind kKind, bool kIsLong>
       const PackedAccess mine(label | bytes << PackedAccess::kBytesShift);
       Detector::Cell& cell = CellOf(granule);
       if (!MayRecord<kKind>(window)) return false;
-      if (kIgnoresLines) {
+      if (kIgnoresLines && kIsLong) {
         const MemoryLine line = Runtime::Get().LineOf(*t, reinterpret_cast<uint64_t>(granule));
         if (!line.IsShared()) return line.IsMine() && line.Leave(cell, mine, window.is_owner());
       }
@@ -159,6 +159,17 @@ template <AccessKind kKind, bool kIsLong>
   return done ? Outcome::kDone : Outcome::kNotDone;
 }
 
+// Of a thread that is `outside` but for its locks, which are not in the log yet: that takes no lock and changes nothing but what is its own. "no": somebody is at the gate, and nothing has changed.
+[[gnu::noinline]] bool LogsLocks(Thread* t, uint64_t outside) {
+  t->SetModeWord(outside | Thread::kInWindow);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  const bool may = !Gate::calls();
+  if (may) Runtime::Get().LogLocks(*t);
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  t->SetModeWord(may ? outside & ~Thread::LocksToLog() : outside);
+  return may;
+}
+
 // Records an access if that is quickly done: the cells have no records, the context is one of the latest, and nothing is out of the
 // ordinary. Takes no lock; in regions of the thread's own it needs no atomic instruction. `needed`: of one granule, or if
 // kIsLong of several, 8 bits each.
@@ -166,11 +177,13 @@ template <AccessKind kKind, bool kIsLong>
 [[gnu::always_inline]] inline Outcome RecordsAtOnce(const void* p, uint64_t needed, uint64_t place) {
   Thread* t = local.thread;
   if (kIsBoxed || t == nullptr) return Outcome::kNotDone;
-  const uint64_t outside = t->ModeWord();
-  if (!Thread::IsOrdinary(outside, kKind)) return Outcome::kNotDone;
-  if (kIgnoresLines && !kIsLong && !Runtime::Get().LineOf(*t, reinterpret_cast<uint64_t>(p)).IsShared() &&
-      LeavesLabel<kKind>(t, p, needed, outside)) {
-    return Outcome::kDone;
+  uint64_t outside = t->ModeWord();
+  if (!Thread::IsOrdinary(outside, kKind)) {  // the first access with these locks, most often
+    if (!Thread::IsOrdinary(outside & ~Thread::LocksToLog(), kKind) || !LogsLocks(t, outside)) return Outcome::kNotDone;
+    outside = t->ModeWord();
+  }
+  if (kIgnoresLines && !kIsLong && !Runtime::Get().LineOf(*t, reinterpret_cast<uint64_t>(p)).IsShared()) {
+    return LeavesLabel<kKind>(t, p, needed, outside) ? Outcome::kDone : Outcome::kNotDone;
   }
   const ContextId context = t->RememberedContextOf(place);
   if (Raw(context) <= Raw(kIgnoredContext)) [[unlikely]]
@@ -286,6 +299,7 @@ template <int kSize, bool kIsLong, AccessKind kKind, void (*kSlow)(void*)>
 // What an access comes to that the first filter does not know.
 template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::always_inline]] inline void LookAtEach(void* p) {
+  __builtin_prefetch(p, IsWrite(kKind));  // as in LookAgain
   const auto* at = static_cast<const char*>(p);
   uint64_t needed = NeededOf<kSize>(p);
   for (; needed != 0; needed >>= 8, at += kGranule) {
@@ -406,9 +420,10 @@ template <int kSize, void (*kSlow)(void*)>
   if (!IsHitAgain<false>(p, needed)) REDFLAG_TAIL_CALL RecordSomehow<kSize, AccessKind::kRead, kSlow>(p);
 }
 
-// What an aligned access comes to that the cell does not know at first sight.
+// What an aligned access comes to that the cell does not know at first sight. The program will go to `p` itself: what it finds there comes meanwhile, also past the atomic instructions that are to come here.
 template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::always_inline]] inline void LookAgain(void* p) {
+  __builtin_prefetch(p, IsWrite(kKind));
   if (!IsHitAgain<IsWrite(kKind)>(p, AlignedOf<kSize>(p))) REDFLAG_TAIL_CALL RecordSomehow<kSize, kKind, kSlow>(p);
 }
 

@@ -428,7 +428,7 @@ class Life {
     boxed_.Revive(cell, Addr{granule}, bytes, birth_);
   }
 
-  static uint64_t BeginWhole(const typename Boxed<D>::Cell*, uint64_t) { return 0; }  // none is alone
+  static uint64_t BeginWhole(const typename Boxed<D>::Cell*, uint64_t, bool) { return 0; }
 
   // Has the cell a past, which is not that of the one that was asked about before?
   bool EndsAnother(const typename Boxed<D>::Cell& cell) {

@@ -32,8 +32,7 @@ void Runtime::NoteOrderAt(Thread& t, uint64_t lock, LockMode mode, ContextId tak
   uint64_t key = HashKey(uint64_t{Raw(name)} << 32 | t.step) + Raw(mode);
   for (HeldAt& held : t.locks) {
     if (held.address == lock) return;  // it has it already
-    const SyncId held_name = NameInOrder(held.address);
-    key += HashKey(uint64_t{Raw(held_name)} << 8 | Raw(held.mode));
+    key += HashKey(uint64_t{Raw(held.name)} << 8 | Raw(held.mode));
   }
   if (t.KnowsOrder(key | 1)) return;
   const auto count = static_cast<uint32_t>(t.locks.size());

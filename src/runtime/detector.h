@@ -88,17 +88,23 @@ class DetectorLife {
         first_write_(kIgnoresLines ? PackedAccess() : PackedAccess(stamp_)) {}
 
   [[gnu::always_inline]] void Begin(Detector::Cell& cell, uint64_t, ByteMask bytes, bool is_alone) {
-    if (!is_alone || !cell.RestartsQuickly(bytes, first_write_)) detector_.Revive(cell, bytes, stamp_);
+    if (!cell.RestartsQuickly(bytes, first_write_, is_alone)) detector_.Revive(cell, bytes, stamp_);
   }
-  // The same of whole granules by whoever is alone: how many of them it was quickly done for.
-  [[gnu::always_inline]] uint64_t BeginWhole(Detector::Cell* cells, uint64_t count) const {
-    uint64_t i = 0;
-    while (i < count && cells[i].RestartsQuickly(kAllBytes, first_write_)) ++i;
-    return i;
+  // The same of whole granules: how many of them it was quickly done for.
+  [[gnu::always_inline]] uint64_t BeginWhole(Detector::Cell* cells, uint64_t count, bool is_alone) const {
+    return is_alone ? BeginWhole<true>(cells, count) : BeginWhole<false>(cells, count);
   }
   static bool EndsAnother(const Detector::Cell&) { return true; }
 
  private:
+  template <bool kIsAlone>
+  [[gnu::always_inline]] uint64_t BeginWhole(Detector::Cell* cells, uint64_t count) const {
+    const PackedAccess first = first_write_;  // what is stored might be *this, as far as the compiler can tell
+    uint64_t i = 0;
+    while (i < count && cells[i].RestartsQuickly(kAllBytes, first, kIsAlone)) ++i;
+    return i;
+  }
+
   Detector& detector_;
   const Detector::Stamp stamp_;
   const PackedAccess first_write_;  // or none, if that is not to be known of

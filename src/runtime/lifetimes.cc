@@ -62,8 +62,8 @@ void Runtime::Allocated(Thread& t, uint64_t block, uint64_t bytes, uint64_t plac
     if (kIgnoresLines) ForgetLines(first, count);
     regions_.ForEach(first, count, [&](uint64_t begin, uint64_t size, bool is_own) {
       uint64_t at = begin;
-      if (is_own && at % kGranule == 0) {
-        at += life.BeginWhole(static_cast<Detector::Cell*>(shadow_.CellAt(at)), size / kGranule) * kGranule;
+      if (at % kGranule == 0) {
+        at += life.BeginWhole(static_cast<Detector::Cell*>(shadow_.CellAt(at)), size / kGranule, is_own) * kGranule;
       }
       for (; at < begin + size; at = (at | (kGranule - 1)) + 1) {
         auto& cell = *static_cast<Detector::Cell*>(shadow_.CellAt(at));
@@ -129,19 +129,27 @@ void Runtime::FreeRange(Thread& t, uint64_t addr, uint64_t bytes, uint64_t place
   if (at < addr + bytes) ExamineRange(t, at, addr + bytes - at, AccessKind::kWrite, place);
 }
 
+// Of the cells from `cell` to `last`, how many this is quickly done for.
+template <bool kIsAlone, class Clock>
+[[gnu::always_inline]] static inline uint64_t EndWhole(const Clock& clock, Detector::Cell* cell, Detector::Cell* last,
+                                                       PackedAccess free) {
+  const auto* const first = cell;
+  const auto fresh = Detector::Cell::FreedBy(free);
+  Detector::Cell::Words known{};
+  while (cell != last && cell->EndsQuickly(clock, free, fresh, kIsAlone, known)) ++cell;
+  return static_cast<uint64_t>(cell - first);
+}
+
 // The part of [addr, end) of which this is quickly done: where it ends. All of it is in one region.
 uint64_t Runtime::EndQuickly(Thread& t, uint64_t addr, uint64_t end, PackedAccess free) {
+  if (addr % kGranule != 0) return addr;
   const PackedAccess whole = free.With(kAllBytes);
   const Regions::Stay stay(regions_, addr);
-  const auto fresh = Detector::Cell::FreedBy(whole);
-  const bool is_alone = stay.is_owner();
-  Detector::Cell::Words known{};
-  if (addr % kGranule != 0) return addr;
-  auto* const first = static_cast<Detector::Cell*>(shadow_.CellAt(addr));
-  auto* const last = first + (end - addr) / kGranule;
-  auto* cell = first;
-  while (cell != last && cell->EndsQuickly(Detector::ClockOf(t.state), whole, fresh, is_alone, known)) ++cell;
-  const auto count = static_cast<uint64_t>(cell - first);
+  auto* const cell = static_cast<Detector::Cell*>(shadow_.CellAt(addr));
+  auto* const last = cell + (end - addr) / kGranule;
+  const auto& clock = Detector::ClockOf(t.state);
+  const uint64_t count =
+      stay.is_owner() ? EndWhole<true>(clock, cell, last, whole) : EndWhole<false>(clock, cell, last, whole);
   Detector::Count(t.state, AccessKind::kWrite, count);
   return addr + count * kGranule;
 }

@@ -27,7 +27,7 @@ struct HeldAt {
   LockMode mode;
   bool is_own = false;  // of the program's own making (own_locks.h)
   uint16_t depth;
-  SyncId name{};  // the same, as sets of locks know it
+  SyncId name{};  // the same, as sets of locks and their order know it
 };
 
 inline EventFlag EventFlagOf(const HeldAt& held) { return held.is_own ? EventFlag::kOwn : EventFlag::kNone; }

@@ -292,7 +292,6 @@ void Runtime::LearnAll(Thread& t) {
 
 // ---- Accesses ----
 
-// The log must tell the locks of every access that is recorded.
 void Runtime::LogLocks(Thread& t) {
   const auto count = static_cast<uint32_t>(t.locks.size());
   if (kIsBoxed) {
@@ -373,6 +372,14 @@ bool Runtime::IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, Pac
     detector_.Forget(*static_cast<Detector::Cell*>(shadow_.CellAt(at)), kAllBytes);
   }
   return false;
+}
+
+// Longer ones than the compiler's calls before an access are ranges, which leave no labels: to look at their lines again the next time takes less.
+static constexpr uint64_t kMostAtOnce = 16;
+
+uint64_t Runtime::SkipOwnLines(const Thread& t, uint64_t addr, uint64_t end) const {
+  while (addr < end && LineOf(t, addr).IsMine()) addr = (addr | (MemoryLine::kBytes - 1)) + 1;
+  return addr;
 }
 
 // Lines that lie wholly in the range are as if never touched.
@@ -460,14 +467,16 @@ void Runtime::ExamineRange(Thread& t, uint64_t addr, uint64_t bytes, AccessKind 
   const uint64_t end = addr + bytes;
   for (uint64_t at = addr; at < end; at = (at | (kGranule - 1)) + 1) {
     if (!kIsBoxed && !IsAtomic(kind)) {
-      at = IsWrite(kind) ? SkipKnown<true>(at, end) : SkipKnown<false>(at, end);
+      if (kIgnoresLines && bytes > kMostAtOnce) at = SkipOwnLines(t, at, end);
+      if (at < end) at = IsWrite(kind) ? SkipKnown<true>(at, end) : SkipKnown<false>(at, end);
       if (at >= end) return;
     }
-    if (!kIsBoxed && !kIgnoresLines && !IsAtomic(kind) && context == kNoContext) {
+    const bool is_recorded = !kIsBoxed && !IsAtomic(kind) && !(kIgnoresLines && !LineOf(t, at).IsShared());
+    if (is_recorded && context == kNoContext) {
       context = ContextToRecord(t, place);
       if (context == kIgnoredContext) return;
     }
-    if (!kIsBoxed && context != kNoContext && !IsAtomic(kind)) {
+    if (is_recorded) {
       const uint64_t here = Regions::EndOf(at) < end ? Regions::EndOf(at) : end;
       at = IsWrite(kind) ? RecordQuickly<AccessKind::kWrite>(t, at, here, context)
                          : RecordQuickly<AccessKind::kRead>(t, at, here, context);

@@ -95,6 +95,8 @@ class Runtime {
     ContextId context = kNoContext;
     AccessCell<true>(t, addr & ~(kGranule - 1), bytes, kind, place, context, addr, size);
   }
+  // The log must tell the locks of every access that is recorded: it does from here on.
+  void LogLocks(Thread& t);
   // What the thread has gathered of a granule (gathered.h).
   [[gnu::noinline]] void RecordGathered(Thread& t, const Gathered::Entry& entry);
   void RecordGatheredByOthers(Thread& t);
@@ -464,6 +466,8 @@ class Runtime {
   }
   // Is the line of this granule, which several have not touched yet, the thread's alone? Then a label is all that is left there.
   [[gnu::noinline]] bool IgnoresLine(Thread& t, uint64_t granule, Detector::Cell& cell, PackedAccess label);
+  // Where those of a range end that are the thread's alone.
+  uint64_t SkipOwnLines(const Thread& t, uint64_t addr, uint64_t end) const;
   void ForgetLines(uint64_t addr, uint64_t bytes);
   // Records an access to a granule, if that is one of the usual things, wherever what it says has to be.
   [[gnu::noinline]] bool RecordsInRegion(Thread& t, uint64_t granule, PackedAccess mine);
@@ -520,7 +524,6 @@ class Runtime {
   [[gnu::noinline]] void Renew(Thread& t);
   static void Label(Thread& t);  // the part of it that can be done for another thread
   void PrintStats();
-  void LogLocks(Thread& t);
   // The chains of those that were taken after it are others then.
   [[gnu::always_inline]] void RemoveLock(Thread& t, size_t index) {
     t.locks.Remove(index);

@@ -108,10 +108,21 @@ class SyncTable {
 
   // The objects in [address, address + bytes) are gone.
   void Remove(uint64_t address, uint64_t bytes) {
-    for (uint64_t at = address & ~(kGranule - 1); at < address + bytes; at += kGranule) {
-      uint32_t* place = shadow_.SyncAt(at);
-      if (__atomic_load_n(place, __ATOMIC_RELAXED) != 0) RemoveFrom(place, address, address + bytes);
+    if (bytes == 0) return;
+    const uint64_t end = address + bytes;
+    const auto remove_from = [&](uint32_t* place) {
+      if (__atomic_load_n(place, __ATOMIC_RELAXED) != 0) RemoveFrom(place, address, end);
+    };
+    uint32_t* place = shadow_.SyncAt(address);
+    uint32_t* const last = shadow_.SyncAt(end - 1);
+    using Two [[gnu::may_alias]] = uint64_t;
+    if (reinterpret_cast<uint64_t>(place) % sizeof(Two) != 0) remove_from(place++);
+    for (; place < last; place += 2) {  // most have none: two at a glance
+      if (__atomic_load_n(reinterpret_cast<Two*>(place), __ATOMIC_RELAXED) == 0) continue;
+      remove_from(place);
+      remove_from(place + 1);
     }
+    if (place == last) remove_from(place);
   }
 
   // The objects in [from, from + bytes) are at `to` from now on, whatever was there. Nobody works on any. The ranges may overlap: those

@@ -66,10 +66,8 @@ void Runtime::Lock(Thread& t, uint64_t lock, LockMode mode, int depth, uint64_t 
   } else {
     ++object->readers;
   }
-  if (kAsksForLocks) {
-    t.locks[t.locks.size() - 1].name = object->name;
-    t.state.held.Acquire(object->name, mode);
-  }
+  t.locks[t.locks.size() - 1].name = object->name;
+  if (kAsksForLocks) t.state.held.Acquire(object->name, mode);
   Changed(t, detector_.OnLock(t.state, object->sync, mode));
 }
 

@@ -241,6 +241,14 @@ class Thread {
     __builtin_memcpy(&word, &unusual, sizeof word);
     return word;
   }
+  // The same: that the locks that are held now are not in the log yet.
+  [[gnu::always_inline]] static uint64_t LocksToLog() {
+    Mode unlogged;
+    unlogged.locks_to_log = true;
+    uint64_t word;
+    __builtin_memcpy(&word, &unlogged, sizeof word);
+    return word;
+  }
   // Is there nothing but what concerns the other kind of access?
   [[gnu::always_inline]] static bool IsOrdinary(uint64_t mode_word, AccessKind kind) {
     return (IsWrite(kind) ? mode_word & ~(uint64_t{0xffff} << 32) : mode_word << 16) == 0;

@@ -82,8 +82,27 @@ void Watch::See(Runtime& runtime, Thread& t, uint64_t granule, ByteMask bytes, A
   }
 }
 
+bool Watch::MayBeOn(const void* first, uint64_t count) {
+  if (count >= kFilterBits) return is_on();
+  for (uint64_t i = 0; i < count;) {
+    const uint64_t number = (NumberOf(first) + i) % kFilterBits;
+    const uint64_t here = 64 - number % 64 < count - i ? 64 - number % 64 : count - i;
+    const uint64_t bits = ~uint64_t{0} >> (64 - here) << number % 64;
+    if ((__atomic_load_n(&filter_[number / 64], __ATOMIC_RELAXED) & bits) != 0) return true;
+    i += here;
+  }
+  return false;
+}
+
 void Watch::End(Runtime& runtime, uint64_t addr, uint64_t bytes) {
   if (!is_on()) return;
+  const uint64_t before = addr % kGranule;
+  if (!MayBeOn(runtime.shadow().CellAt(addr - before), (bytes + before + kGranule - 1) / kGranule)) return;
+  EndHere(runtime, addr, bytes);
+}
+
+// Out of line: most memory that ends is watched by nobody.
+void Watch::EndHere(Runtime& runtime, uint64_t addr, uint64_t bytes) {
   ScopedLock guard(lock);
   for (Watched& watched : places) {
     if (watched.granule == 0 || watched.granule + kGranule <= addr || watched.granule >= addr + bytes) continue;

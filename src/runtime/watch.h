@@ -56,7 +56,7 @@ class Watch {
                   uint64_t addr, uint64_t size);
   // The memory is something else from now on. All of it: the process ends.
   static void End(Runtime& runtime, uint64_t addr, uint64_t bytes);
-  static void EndAll(Runtime& runtime) { End(runtime, 0, UINT64_MAX); }
+  static void EndAll(Runtime& runtime) { EndHere(runtime, 0, UINT64_MAX); }
   // After a fork, in the child: nothing is watched.
   static void Clear();
 
@@ -64,6 +64,8 @@ class Watch {
   // Many for the few that are watched: of a program with many races all cells would have to be asked for otherwise.
   static constexpr uint32_t kFilterBits = 2048;
   static uint64_t NumberOf(const void* cell) { return reinterpret_cast<uint64_t>(cell) / 16 % kFilterBits; }
+  static bool MayBeOn(const void* first, uint64_t count);  // of so many granules
+  static void EndHere(Runtime& runtime, uint64_t addr, uint64_t bytes);
   static void Stop(Watched& watched);
   static void FillFilter();
 

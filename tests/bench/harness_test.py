@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -397,6 +398,19 @@ class CatalogTest(unittest.TestCase):
     def test_no_profile_without_perf(self) -> None:
         with mock.patch("shutil.which", return_value=None):
             self.assertIn("not installed", profile.profile(NATIVE, Command(("true",)))[0])
+
+    def test_calls_alone_are_all_that_the_compilers_make(self) -> None:
+        runtime, = (part for part in tools.by_name(["redflag-hb"])[-1].parts if part.name == "libredflag_rt.so")
+        archive, = tools.by_name(["calls-clang"])[-1].toolchain.linked
+
+        def defined(*argv: str | pathlib.Path) -> set[str]:
+            out = subprocess.run(["nm", "--defined-only", *argv], capture_output=True, text=True, timeout=60, check=True).stdout
+            called = r"\b__tsan_(?:(?:unaligned_|volatile_)*(?:read|write)|func_|vptr_|init|atomic|mem)\w*"
+            return set(re.findall(called, out))
+
+        # Of 16 bytes atomically, which no workload does; and of accesses whose place is an argument, which no compiler here makes.
+        without = {name for name in defined("-D", runtime) if "atomic128" in name or name.endswith("_pc")}
+        self.assertEqual(defined(archive), defined("-D", runtime) - without)
 
     def test_a_tool_that_is_not_there_is_named(self) -> None:
         self.assertIn("no-such-compiler is not installed",

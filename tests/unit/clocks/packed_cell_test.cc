@@ -344,9 +344,19 @@ TEST_F(PackedCellTest, AllThatHasRacedNeedsNoRecordOfItsOwn) {
   Cell::Opened(cell_).Clear(arena_);
   EXPECT_EQ(arena_.in_use(), 0u);
 
-  EXPECT_FALSE(other.RestartsQuickly(ByteMask{0x03}, PackedAccess(Entry(4, 2, AccessKind::kWrite))));
-  EXPECT_TRUE(other.RestartsQuickly(kAllBytes, PackedAccess(Entry(4, 2, AccessKind::kWrite))));
-  EXPECT_EQ(Cell::Opened(other).racy(), kNoBytes);
+  for (const bool is_alone : {true, false}) {
+    EXPECT_FALSE(other.RestartsQuickly(ByteMask{0x03}, PackedAccess(Entry(4, 2, AccessKind::kWrite)), is_alone));
+    EXPECT_EQ(Cell::Opened(other).racy(), kAllBytes);
+    EXPECT_TRUE(other.RestartsQuickly(kAllBytes, PackedAccess(Entry(4, 2, AccessKind::kWrite)), is_alone));
+    EXPECT_EQ(Cell::Opened(other).racy(), kNoBytes);
+    EXPECT_TRUE(other.CoversInPlace(PackedAccess(Entry(4, 2, AccessKind::kWrite))));
+    {
+      const Cell::Opened locked(other);
+      EXPECT_FALSE(other.RestartsQuickly(kAllBytes, PackedAccess(Entry(4, 2, AccessKind::kWrite)), is_alone));
+    }
+    Cell::Opened(other).AddRacy(arena_, kAllBytes);
+  }
+  Cell::Opened(other).Clear(arena_);
   Cell::Opened(other).AddRacy(arena_, kAllBytes);
   Cell::Opened(other).Restart(arena_, Entry(4, 3, AccessKind::kWrite));
   EXPECT_EQ(Cell::Opened(other).racy(), kNoBytes);
