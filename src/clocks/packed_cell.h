@@ -118,8 +118,12 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return true;
   }
 
-  // Puts `mine` in the place of an access like it that was in `words`, by whoever is alone. "no": the cell is not as it was, and nothing has changed.
-  [[gnu::always_inline]] bool Renews(Words words, Renewed which, PackedAccess mine) {
+  // Puts `mine` in the place of an access like it that was in `words`; `is_alone` as above. "no": the cell is not as it was, and nothing has changed.
+  [[gnu::always_inline]] bool Renews(Words words, Renewed which, PackedAccess mine, bool is_alone) {
+    if (!is_alone) {
+      return CompareExchange(words, {.write = which != Renewed::kRead ? mine.word() : words.write,
+                                     .read = which != Renewed::kWrite ? mine.word() : words.read});
+    }
     if (__atomic_load_n(&write_, __ATOMIC_RELAXED) != words.write) return false;
     if (__atomic_load_n(&read_, __ATOMIC_RELAXED) != words.read) return false;
     if (which != Renewed::kRead) __atomic_store_n(&write_, mine.word(), __ATOMIC_RELAXED);
@@ -127,7 +131,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return true;
   }
 
-  // The same in a record that has nothing but what this thread did.
+  // The same, by whoever is alone, in a record that has nothing but what this thread did.
   [[gnu::always_inline]] bool RenewsInRecord(PackedAccess mine) {
     PackedRecord* record = PackedRecord::Of(__atomic_load_n(&read_, __ATOMIC_RELAXED));
     uint64_t* place = record != nullptr ? record->PlaceToRenew(mine) : nullptr;
@@ -206,6 +210,12 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
       }
     }
     return record->GoesOn(mine);
+  }
+
+  // Records `mine` by whoever is alone in a record that has nothing but what this thread did, and no race. "no": what it covers may be gone, nothing else has changed.
+  bool RecordsInOwn(PackedAccess mine) {
+    PackedRecord* record = PackedRecord::Of(__atomic_load_n(&read_, __ATOMIC_RELAXED));
+    return record != nullptr && !Any(record->racy) && record->ReplaceOwn(mine);
   }
 
   // Ends the history of a cell that has no record, as Opened::AddRacy would, if `mine`, a plain access to all of it, races there, and of the first access that it is not ordered after

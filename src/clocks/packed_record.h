@@ -56,7 +56,7 @@ struct PackedRecord {
   void Set(uint32_t index, uint64_t word) { __atomic_store_n(&words[index], word, __ATOMIC_RELAXED); }
 
   static constexpr uint32_t HomeOf(bool is_small, Slot slot) {
-    return Raw(slot) % (is_small ? kFirstCapacity : kHomes);
+    return is_small ? Raw(slot) % kFirstCapacity : Raw(slot) % kHomes;  // by constants, which takes no division
   }
   uint32_t HomeOf(Slot slot) const { return HomeOf(capacity == kFirstCapacity, slot); }
   // A second one, in a large record, where fewer threads have the same.
@@ -88,9 +88,11 @@ struct PackedRecord {
   // Puts an access where there is room: at home, or somewhere.
   void Place(uint64_t word) {
     Admit(PackedAccess(word));
-    const uint32_t home = FreeHomeOf(PackedAccess(word).slot());
-    uint32_t place = home % capacity;  // without one, from the beginning
-    while (Word(place) != 0) place = (place + 1) % capacity;
+    uint32_t place = FreeHomeOf(PackedAccess(word).slot());
+    if (place == capacity) {
+      place = 0;
+      while (Word(place) != 0) ++place;
+    }
     Set(place, word);
   }
 

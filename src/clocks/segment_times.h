@@ -64,7 +64,7 @@ class SegmentTimes {
   static constexpr uint32_t kFirstSegments = 64;
   static constexpr uint32_t kMostSegments = 1u << 14;
 
-  Segment& At(HeldSet locks) { return segments_[HashKey(locks.raw()) % count_]; }
+  Segment& At(HeldSet locks) { return segments_[HashKey(locks.raw()) & (count_ - 1)]; }
 
   void Allocate(uint32_t count) {
     segments_ = static_cast<Segment*>(arena_.Allocate(count * sizeof(Segment)));
@@ -84,7 +84,7 @@ class SegmentTimes {
 
   Arena<Mem>& arena_;
   Segment* segments_ = nullptr;
-  uint32_t count_ = 0;
+  uint32_t count_ = 0;      // a power of two
   uint32_t forgotten_ = 0;  // by this table
   Time latest_ = kNever;
   uint64_t place_ = 0;  // counts them

@@ -64,6 +64,14 @@ template <class Cell>
   return Runtime::Get().ReadsInPlane(*t, addr, word, mine);
 }
 
+// For RecordsAtOnce, of one granule whose record may be the thread's alone.
+template <class Cell>
+[[gnu::noinline]] bool RecordsInOwn(Cell& cell, const void* p, PackedAccess mine) {
+  if (!cell.RecordsInOwn(mine)) return false;
+  NoteSeen(reinterpret_cast<uint64_t>(p), mine.bytes(), IsWrite(mine.kind()));
+  return true;
+}
+
 // For RecordsAtOnce, of one granule that has more to it than most.
 [[gnu::noinline]] bool RecordsWithCare(Thread* t, const void* p, PackedAccess mine, bool is_alone) {
   t->mode.inside = Thread::kInside;  // may take locks
@@ -136,9 +144,12 @@ template <AccessKind kKind, bool kIsLong>
       if constexpr (kHasPlanes && kKind == AccessKind::kRead) {
         if (window.is_reading()) return ReadsAtOnce(t, cell, granule, mine);
       }
+      if constexpr (kGoesByOrder) {
+        if (window.is_owner() && cell.has_record() && RecordsInOwn(cell, granule, mine)) return true;
+      }
       return cell.RecordsQuickly<kKind>(Detector::ClockOf(t->state), mine, window.is_owner()) ||
              (bytes != kBytesField && cell.RecordsBeside(Detector::ClockOf(t->state), mine, window.is_owner())) ||
-             (window.is_owner() && cell.GoesOn(Detector::ClockOf(t->state), mine)) ||
+             (!kGoesByOrder && window.is_owner() && cell.GoesOn(Detector::ClockOf(t->state), mine)) ||
              (!IsWrite(kKind) && cell.Refresh(Detector::ClockOf(t->state), mine, window.is_owner())) ||
              RecordsWithCare(t, granule, mine, window.is_owner());
     };
@@ -341,6 +352,15 @@ template <int kSize, void (*kSlow)(void*)>
   if (Detector::Count(t->state, kKind) % Thread::kMemoryCheck == 0) REDFLAG_TAIL_CALL CheckMemory(p);
 }
 
+// Does a read like this one, of an earlier time, stand where the thread's latest does in the record of this handle?
+template <AccessKind kKind>
+[[gnu::always_inline]] inline bool IsHomeOfOlder(uint64_t handle, PackedAccess now) {
+  if (kKind != AccessKind::kRead) return false;
+  const auto* record = reinterpret_cast<const char*>(handle << PackedRecord::kHandleShift);
+  const auto* home = reinterpret_cast<const uint64_t*>(record + local.homes[PackedRecord::IsSmall(handle)]);
+  return PackedAccess(__atomic_load_n(home, __ATOMIC_RELAXED)).IsRenewedBy(now);
+}
+
 template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
 [[gnu::always_inline]] inline void RecordOrGather(void* p) {
   if constexpr (kSize < 8) {
@@ -350,17 +370,15 @@ template <int kSize, AccessKind kKind, void (*kSlow)(void*)>
   }
 }
 
-// An access like one that the thread made at an earlier time, in a region of its own: nothing changes but its time and place. Without a frame; what they can't do is done by
-// those who can, from the beginning. kIsInRecord: the cell has a record.
+// An access like one that the thread made at an earlier time, in a region of its own or in one that is shared: nothing changes but its time and place. Without a frame; what they can't do is
+// done by those who can, from the beginning. kIsInRecord: the cell has a record.
 template <int kSize, AccessKind kKind, bool kIsInRecord, void (*kSlow)(void*)>
 [[gnu::noinline]] void RecordAnew(void* p) {
   Thread* t = local.thread;
   if (t == nullptr) REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
   const uint64_t outside = t->ModeWord();
   const auto addr = reinterpret_cast<uint64_t>(p);
-  if (!Thread::IsOrdinary(outside, kKind) || !Regions::IsOwn(addr)) {
-    REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
-  }
+  if (!Thread::IsOrdinary(outside, kKind)) REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
   const PackedAccess now(t->now | uint64_t{Raw(kKind)} << PackedAccess::kKindShift |
                          AlignedOf<kSize>(p) << PackedAccess::kBytesShift);
   const Words words = CellOf(p).Load();
@@ -373,7 +391,8 @@ template <int kSize, AccessKind kKind, bool kIsInRecord, void (*kSlow)(void*)>
     }
   } else {
     PackedRecord* record = PackedRecord::Of(words.read);  // may be another cell's by now: then somebody came
-    if (record == nullptr || record->PlaceToRenew(now) == nullptr) {
+    const bool is_own = Regions::IsOwn(addr);
+    if (record == nullptr || (is_own ? record->PlaceToRenew(now) == nullptr : !IsHomeOfOlder<kKind>(words.read, now))) {
       REDFLAG_TAIL_CALL RecordOrGather<kSize, kKind, kSlow>(p);
     }
   }
@@ -384,10 +403,17 @@ template <int kSize, AccessKind kKind, bool kIsInRecord, void (*kSlow)(void*)>
   bool done = false;
   {
     const Regions::Window window(addr);
-    if (window.is_owner()) {
+    const PackedAccess mine(now.word() | Raw(context));
+    const bool is_alone = window.is_owner();
+    if (is_alone || window.is_shared()) {
       if (kHasPlanes && kKind == AccessKind::kRead) Planes::Forget(local.planes, addr);
-      const PackedAccess mine(now.word() | Raw(context));
-      done = kIsInRecord ? CellOf(p).RenewsInRecord(mine) : CellOf(p).Renews(words, which, mine);
+      if constexpr (!kIsInRecord) {
+        done = CellOf(p).Renews(words, which, mine, is_alone);
+      } else if (is_alone) {
+        done = CellOf(p).RenewsInRecord(mine);
+      } else {
+        done = kKind == AccessKind::kRead && CellOf(p).Refresh(Detector::ClockOf(t->state), mine, false);
+      }
     }
   }
   t->SetModeWord(outside);

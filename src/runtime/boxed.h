@@ -74,7 +74,7 @@ class Boxed {
     static void Store(Words) {}
     static bool CompareExchange(Words, Words) { return false; }
     static bool has_record() { return false; }
-    static bool Renews(Words, Renewed, PackedAccess) { return false; }
+    static bool Renews(Words, Renewed, PackedAccess, bool) { return false; }
     static bool RenewsInRecord(PackedAccess) { return false; }
     template <AccessKind kKind, class Clock>
     static bool RecordsQuickly(const Clock&, PackedAccess, bool) {

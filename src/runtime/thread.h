@@ -9,6 +9,7 @@
 #include "runtime/context_tree.h"
 #include "runtime/detector.h"
 #include "runtime/gathered.h"
+#include "runtime/known_contexts.h"
 #include "runtime/local.h"
 #include "runtime/lock_log.h"
 #include "runtime/marked_code.h"
@@ -53,55 +54,32 @@ class Thread {
   };
 
  private:
-  static constexpr int kFewestPlacesBits = 12, kMostPlacesBits = 16;
   static constexpr uint32_t kKnownSyncs = 64;
   static constexpr uint32_t kKnownOrders = 4096;
-  struct Remembered {
-    uint64_t key;
-    ContextId node;
-  };
-  // Keys are what tells apart all that is asked for, and well mixed.
-  static uint64_t AccessKey(uint64_t trail, uint64_t chain_key, uint64_t place) {
-    return (trail ^ chain_key ^ place) * 0xbf58476d1ce4e5b9u;
+  // By what contexts are known (known_contexts.h).
+  static KnownContexts::Key ChildKey(ContextId caller, uint64_t place) {
+    return KnownContexts::Of(TrailOf(0x94d049bb133111ebu * (uint64_t{Raw(caller)} + 1), place));
   }
-  static uint64_t ChildKey(ContextId caller, uint64_t place) {
-    return TrailOf(0x94d049bb133111ebu * (uint64_t{Raw(caller)} + 1), place);
-  }
-  static uint64_t MixKey(const Gathered::Entry& entry) {
+  static KnownContexts::Key MixKey(const Gathered::Entry& entry) {
     uint64_t key = 0x2545f4914f6cdd1du ^ entry.sizes;
     entry.ForEach([&](uint32_t first, uint32_t, ContextId context) {
       key = (key ^ (uint64_t{Raw(context)} << 8 | first)) * 0x9fb21c651e98df25u;
       key ^= key >> 29;
     });
-    return key;
+    return KnownContexts::Of(key);
   }
-  // Each has two places, side by side. Whoever comes takes the first; who was there moves on. If many are pushed out there will be more places: what was
-  // remembered is then found where it was, or asked for anew.
-  struct Places {
-    Remembered first, second;
-  };
-  Places& PlacesOf(uint64_t key) const { return pages_->remembered[key >> (64 - kMostPlacesBits) & places_mask_]; }
-  ContextId Recall(uint64_t key) const {
-    const Places& places = PlacesOf(key);
-    if (places.first.key == key) return places.first.node;
-    if (places.second.key == key) return places.second.node;
-    return kNoContext;
+  KnownContexts::Key AccessKey(uint64_t place) const {
+    return KnownContexts::OfAccess(local.top[-1].trail ^ chain_key_, place);
   }
-  ContextId Remember(uint64_t key, ContextId node) {
-    Places& places = PlacesOf(key);
-    if (places.second.key != 0 && ++pushed_out_ > places_mask_ && places_mask_ + 1 < 1u << kMostPlacesBits) {
-      places_mask_ = places_mask_ * 2 + 1;
-      pushed_out_ = 0;
-    }
-    places.second = places.first;
-    places.first = {.key = key, .node = node};
+  ContextId Remember(KnownContexts::Key key, ContextId node) {
+    contexts_.Add(key, node);
     return node;
   }
 
   // What is large, and zero at first.
   struct Pages {
     uint64_t seen[kSeenWords];
-    Places remembered[1u << kMostPlacesBits];
+    alignas(64) char contexts[KnownContexts::kBytes];
     KnownSync known[kKnownSyncs];
     uint64_t orders[kKnownOrders];
     PlaneOf planes[Planes::kRemembered];
@@ -134,12 +112,12 @@ class Thread {
   }
   // The same if it was asked for before and not forgotten since.
   [[gnu::always_inline]] ContextId RememberedContextOf(uint64_t place) const {
-    return Recall(AccessKey(local.top[-1].trail, chain_key_, place));
+    return contexts_.Find(AccessKey(place));
   }
 
   // A child of a node. Remembers its latest answers.
   ContextId Child(ContextTree& tree, ContextId caller, uint64_t place) {
-    const ContextId node = Recall(ChildKey(caller, place));
+    const ContextId node = contexts_.Find(ChildKey(caller, place));
     return node != kNoContext ? node : LookUpChild(tree, caller, place);
   }
 
@@ -152,7 +130,7 @@ class Thread {
     const ContextId first = entry.contexts[__builtin_ctz(entry.firsts)];
     bool is_one = true;
     entry.ForEach([&](uint32_t, uint32_t, ContextId context) { is_one &= context == first; });
-    return is_one ? first : Recall(MixKey(entry));
+    return is_one ? first : contexts_.Find(MixKey(entry));
   }
 
   // Of all locks that are held.
@@ -338,20 +316,19 @@ class Thread {
   [[gnu::noinline]] ContextId FindContext(ContextTree& tree, uint64_t place) {
     const ContextId calls = StackNode(tree);
     if (MarkedCode::is_on() && IsIgnored(place)) {
-      return Remember(AccessKey(local.top[-1].trail, chain_key_, place), kIgnoredContext);
+      return Remember(AccessKey(place), kIgnoredContext);
     }
     ContextId node = tree.Child(calls, place);
     if (chain_ != kNoContext) node = tree.Child(node, ContextTree::Under(chain_));
-    return Remember(AccessKey(local.top[-1].trail, chain_key_, place), node);
+    return Remember(AccessKey(place), node);
   }
 
   uint32_t lost_frames_ = 0;
   ContextId chain_ = kNoContext;
   uint64_t chain_key_ = 0;
-  uint64_t places_mask_ = (1u << kFewestPlacesBits) - 1;
-  uint64_t pushed_out_ = 0;
   uint64_t visits_ = 0;
   Pages* const pages_ = static_cast<Pages*>(MapPages(sizeof(Pages)));
+  KnownContexts contexts_{pages_->contexts};
 };
 
 }  // namespace redflag::rt

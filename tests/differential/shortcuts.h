@@ -17,12 +17,13 @@ template <class D>
 class WithShortcuts : public D {
  public:
   using typename D::Thread, typename D::Cell;
+  static constexpr bool kIsByOrder = kIsOrderAll<std::remove_cvref_t<decltype(D::ClockOf(std::declval<Thread&>()))>>;
 
   ByteMask OnAccess(Thread& t, Cell& cell, const Access& access, RaceRecord& record) {
     const PackedAccess mine(t.clock.epoch(), access.kind, access.bytes, access.context);
     if (cell.CoversInPlace(mine) || cell.Covers(mine)) return kNoBytes;
     is_alone_ = !is_alone_;
-    if (is_alone_ && Renews(cell, mine)) return kNoBytes;
+    if (Renews(cell, mine) || RecordsInOwn(cell, mine)) return kNoBytes;
     if (access.kind == AccessKind::kRead &&
         cell.template RecordsQuickly<AccessKind::kRead>(D::ClockOf(t), mine, is_alone_)) {
       return kNoBytes;
@@ -43,13 +44,16 @@ class WithShortcuts : public D {
 
  protected:
   // As the runtime does it where nothing but the order of accesses counts.
-  static bool Renews(Cell& cell, PackedAccess mine) {
-    using Clock = std::remove_cvref_t<decltype(D::ClockOf(std::declval<Thread&>()))>;
-    if (!kIsOrderAll<Clock> || IsAtomic(mine.kind())) return false;
+  bool Renews(Cell& cell, PackedAccess mine) {
+    if (!kIsByOrder || IsAtomic(mine.kind())) return false;
     const auto words = cell.Load();
     const Renewed which =
         IsWrite(mine.kind()) ? RenewedBy<AccessKind::kWrite>(mine, words) : RenewedBy<AccessKind::kRead>(mine, words);
-    return which != Renewed::kNone ? cell.Renews(words, which, mine) : cell.RenewsInRecord(mine);
+    if (which != Renewed::kNone) return cell.Renews(words, which, mine, is_alone_);
+    return is_alone_ && cell.RenewsInRecord(mine);
+  }
+  bool RecordsInOwn(Cell& cell, PackedAccess mine) {
+    return kIsByOrder && is_alone_ && !IsAtomic(mine.kind()) && cell.RecordsInOwn(mine);
   }
   ByteMask Examine(Thread& t, Cell& cell, const Access& access, RaceRecord& record) {
     const ByteMask raced = D::OnAccess(t, cell, access, record);

@@ -54,6 +54,12 @@ const Scenario kScenarios[] = {
     {"renewed twice",
      {{{R, 0xff}}, {{W, 0x03}}},
      {{{R, 0xff}, {R, 0xff, true}, {R, 0xff, true}}, {{R, 0xff}, {W, 0x01}}}},
+    {"a write is renewed", {}, {{{W, 0xff}, {W, 0xff, true}}, {{R, 0xff}}}},
+    {"a read is renewed", {{{W, 0xff}}}, {{{R, 0xff}, {R, 0xff, true}}, {{W, 0x80}}}},
+    {"a field is renewed beside another",
+     {},
+     {{{W, 0x0f}, {W, 0x0f, true}, {R, 0x0f, true}}, {{R, 0xf0}, {R, 0xf0, true}, {R, 0x01}}}},
+    {"renewed beside an atomic", {}, {{{R, 0xff}, {R, 0xff, true}}, {{AW, 0xff}}}},
     {"atomic writes", {}, {{{AW, 0xff}, {AR, 0xff}}, {{AW, 0xff}, {AR, 0xff}}}},
     {"atomic and plain", {}, {{{AW, 0x0f}, {AR, 0x0f}}, {{R, 0x01}}}},
     {"atomic in a record", {{{AW, 0xff}}, {{AW, 0xff}}, {{AR, 0xff}}}, {{{AW, 0xff}}, {{R, 0xff}}}},
@@ -135,6 +141,12 @@ class World {
     const PackedAccess mine(t.clock.epoch(), kind, bytes, context);
     Cell& at = *cell();
     if (at.Covers(mine)) return;
+    if (!IsAtomic(kind)) {
+      const Cell::Words words = at.Load();
+      const Renewed which =
+          kind == W ? RenewedBy<AccessKind::kWrite>(mine, words) : RenewedBy<AccessKind::kRead>(mine, words);
+      if (which != Renewed::kNone && at.Renews(words, which, mine, false)) return;
+    }
     if (kind == R && at.RecordsQuickly<AccessKind::kRead>(t.clock, mine, false)) return;
     if (kind == W && at.RecordsQuickly<AccessKind::kWrite>(t.clock, mine, false)) return;
     if (!IsWrite(kind) && at.Refresh(t.clock, mine, false)) return;

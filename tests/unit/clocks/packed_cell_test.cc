@@ -213,12 +213,13 @@ TEST_F(PackedCellTest, AFieldIsMadeOneWithThatFromTheSamePlace) {
 
 // Without anything else to look at: the time and the place of an access like it.
 TEST_F(PackedCellTest, AnAccessLikeAnEarlierOneTakesItsPlace) {
+  bool is_alone = true;
   const auto renews = [&](const HistoryEntry& entry) {
     const PackedAccess mine(entry);
     const Cell::Words words = cell_.Load();
     const Renewed which = entry.kind == AccessKind::kWrite ? RenewedBy<AccessKind::kWrite>(mine, words)
                                                            : RenewedBy<AccessKind::kRead>(mine, words);
-    return which != Renewed::kNone ? cell_.Renews(words, which, mine) : cell_.RenewsInRecord(mine);
+    return which != Renewed::kNone ? cell_.Renews(words, which, mine, is_alone) : cell_.RenewsInRecord(mine);
   };
   EXPECT_FALSE(renews(Entry(1, 4, AccessKind::kWrite))) << "of an empty cell";
   Record(Entry(1, 5, AccessKind::kWrite, 0x0f));
@@ -229,7 +230,9 @@ TEST_F(PackedCellTest, AnAccessLikeAnEarlierOneTakesItsPlace) {
   EXPECT_TRUE(cell_.Covers(PackedAccess(Entry(1, 6, AccessKind::kWrite, 0x0f))));
   Record(Entry(1, 7, AccessKind::kWrite, 0xf0));
   EXPECT_TRUE(renews(Entry(1, 8, AccessKind::kWrite, 0x0f))) << "beside another field";
+  is_alone = false;
   EXPECT_TRUE(renews(Entry(1, 8, AccessKind::kWrite, 0xf0)));
+  is_alone = true;
   EXPECT_EQ(Races(Entry(2, 1, AccessKind::kRead)), 2);
   Record(Entry(1, 9, AccessKind::kRead, 0x0f));
   EXPECT_NE(arena_.in_use(), 0u);
@@ -238,6 +241,43 @@ TEST_F(PackedCellTest, AnAccessLikeAnEarlierOneTakesItsPlace) {
   EXPECT_FALSE(renews(Entry(1, 10, AccessKind::kRead, 0xf0)));
   EXPECT_FALSE(renews(Entry(2, 10, AccessKind::kRead, 0x0f))) << "of another thread's record";
   EXPECT_TRUE(cell_.Covers(PackedAccess(Entry(1, 10, AccessKind::kRead, 0x0f))));
+}
+
+TEST_F(PackedCellTest, WhatHasChangedSinceIsNotRenewed) {
+  for (const bool is_alone : {true, false}) {
+    cell_.Clear(arena_);
+    Record(Entry(1, 5, AccessKind::kWrite));
+    const Cell::Words before = cell_.Load();
+    const PackedAccess mine(Entry(1, 6, AccessKind::kWrite));
+    const Renewed which = RenewedBy<AccessKind::kWrite>(mine, before);
+    ASSERT_NE(which, Renewed::kNone);
+    RecordConcurrent(Entry(2, 5, AccessKind::kRead));
+    EXPECT_FALSE(cell_.Renews(before, which, mine, is_alone));
+    EXPECT_EQ(Races(Entry(3, 1, AccessKind::kWrite)), 2) << "both are still there";
+    EXPECT_FALSE(cell_.Covers(mine));
+  }
+}
+
+TEST_F(PackedCellTest, ARecordOfOnesOwnTakesWhatFits) {
+  Record(Entry(1, 5, AccessKind::kWrite, 0x0f));
+  Record(Entry(1, 6, AccessKind::kWrite, 0xf0));
+  EXPECT_FALSE(cell_.RecordsInOwn(PackedAccess(Entry(1, 7, AccessKind::kRead, 0x01)))) << "there is no record yet";
+  Record(Entry(1, 7, AccessKind::kRead, 0x01));
+  const Cell::Words words = cell_.Load();
+  EXPECT_FALSE(cell_.RecordsInOwn(PackedAccess(Entry(2, 7, AccessKind::kRead, 0x02)))) << "another thread's";
+  EXPECT_FALSE(cell_.RecordsInOwn(PackedAccess(Entry(1, 8, AccessKind::kRead, 0x80)))) << "there is no room";
+  EXPECT_TRUE(cell_.RecordsInOwn(PackedAccess(Entry(1, 8, AccessKind::kWrite, 0x0f)))) << "takes two away";
+  EXPECT_TRUE(cell_.RecordsInOwn(PackedAccess(Entry(1, 9, AccessKind::kRead, 0x80))));
+  EXPECT_EQ(cell_.Load().read, words.read);
+  EXPECT_EQ(Races(Entry(2, 1, AccessKind::kWrite)), 3);
+  EXPECT_EQ(Races(Entry(2, 1, AccessKind::kRead, 0x01)), 1);
+}
+
+TEST_F(PackedCellTest, ARecordWithARaceIsNotOnesOwn) {
+  for (const auto kind : {AccessKind::kWrite, AccessKind::kRead}) Record(Entry(1, 5, kind, 0x0f));
+  Cell::Opened(cell_).AddRacy(arena_, ByteMask{0x80});
+  ASSERT_TRUE(cell_.has_record());
+  EXPECT_FALSE(cell_.RecordsInOwn(PackedAccess(Entry(1, 6, AccessKind::kWrite, 0x10))));
 }
 
 TEST_F(PackedCellTest, AWriteLooksAtWhatItOverlaps) {
