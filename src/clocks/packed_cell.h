@@ -212,7 +212,7 @@ class alignas(16) PackedCell {  // both words are compared and exchanged as one
     return record->GoesOn(mine);
   }
 
-  // Records `mine` by whoever is alone in a record that has nothing but what this thread did, and no race. "no": what it covers may be gone, nothing else has changed.
+  // Records `mine` by whoever is alone in a record that has nothing but what this thread did, and no race, which may be watched. "no": what it covers may be gone, nothing else has changed.
   bool RecordsInOwn(PackedAccess mine) {
     PackedRecord* record = PackedRecord::Of(__atomic_load_n(&read_, __ATOMIC_RELAXED));
     return record != nullptr && !Any(record->racy) && record->ReplaceOwn(mine);
