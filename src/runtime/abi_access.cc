@@ -31,6 +31,13 @@ template <bool kIsWrite>
   return IsHit(local.seen[SeenIndex(addr, kIsWrite)] ^ SeenWord(addr, local.now, kIsWrite), needed);
 }
 
+// What stands where the thread's latest access does in the record of this handle.
+inline uint64_t WordAtHome(uint64_t handle) {
+  const auto* record = reinterpret_cast<const char*>(handle << PackedRecord::kHandleShift);
+  const auto* home = reinterpret_cast<const uint64_t*>(record + local.homes[PackedRecord::IsSmall(handle)]);
+  return __atomic_load_n(home, __ATOMIC_RELAXED);
+}
+
 // A second chance, when the filter word tells nothing. If the cell has a record, as data that several threads use does, then that has
 // a place for this thread, and what was found there before stands in the table of what the thread has seen. Otherwise the
 // word that the filter did not look at may tell: fields that share a granule may have been written and read.
@@ -44,9 +51,7 @@ template <bool kIsWrite>
   if (IsSeen<kIsWrite>(p, needed)) return true;
   // Data that is handed on in ways that the detector does not know has a race in every granule.
   if (!kGoesByOrder && words.has_all_raced()) return !Watch::MayBeOn(&CellOf(p));
-  const auto* record = reinterpret_cast<const char*>(words.read << PackedRecord::kHandleShift);
-  const auto* home = reinterpret_cast<const uint64_t*>(record + local.homes[PackedRecord::IsSmall(words.read)]);
-  const uint64_t found = DifferenceToTag<kIsWrite>(__atomic_load_n(home, __ATOMIC_RELAXED));
+  const uint64_t found = DifferenceToTag<kIsWrite>(WordAtHome(words.read));
   if (!IsHit(found, needed)) return false;
   local.seen[SeenIndex(addr, kIsWrite)] = SeenWord(addr, local.now, kIsWrite) ^ (found & kBytesField);
   return true;
@@ -356,9 +361,7 @@ template <int kSize, void (*kSlow)(void*)>
 template <AccessKind kKind>
 [[gnu::always_inline]] inline bool IsHomeOfOlder(uint64_t handle, PackedAccess now) {
   if (kKind != AccessKind::kRead) return false;
-  const auto* record = reinterpret_cast<const char*>(handle << PackedRecord::kHandleShift);
-  const auto* home = reinterpret_cast<const uint64_t*>(record + local.homes[PackedRecord::IsSmall(handle)]);
-  return PackedAccess(__atomic_load_n(home, __ATOMIC_RELAXED)).IsRenewedBy(now);
+  return PackedAccess(WordAtHome(handle)).IsRenewedBy(now);
 }
 
 template <int kSize, AccessKind kKind, void (*kSlow)(void*)>

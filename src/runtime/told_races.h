@@ -23,24 +23,28 @@ class ToldLately {
     return HashKey(contexts ^ HashKey(uint64_t{generation} << 8 | Raw(bytes)));
   }
   bool Knows(uint64_t key, Addr granule, uint32_t& place) const {
-    const Entry& entry = entries_[key % kEntries];
+    const Entry* pair = entries_[key % kPairs];
+    const Entry& entry = pair[pair[0].key == key ? 0 : 1];
     place = entry.place;
     return entry.key == key && Raw(granule) - entry.begin < entry.bytes;
   }
   // It is in a block of the heap; of one without bytes nothing is known.
   void Add(uint64_t key, uint64_t begin, uint64_t bytes, uint32_t place) {
-    entries_[key % kEntries] = {.key = key, .begin = begin, .bytes = bytes, .place = place};
+    Entry* pair = entries_[key % kPairs];
+    const bool is_second = pair[0].key != key && pair[1].key == key;
+    if (!is_second && pair[0].key != key) pair[1] = pair[0];
+    pair[is_second ? 1 : 0] = {.key = key, .begin = begin, .bytes = bytes, .place = place};
   }
 
  private:
-  static constexpr uint32_t kEntries = 64;
+  static constexpr uint32_t kPairs = 32;  // two that take turns in a loop must not push each other out
   struct Entry {
     uint64_t key;
     uint64_t begin;
     uint64_t bytes;  // 0: nothing
     uint32_t place;
   };
-  Entry entries_[kEntries] = {};
+  Entry entries_[kPairs][2] = {};
 };
 
 // kKeys: for how many there is room, a power of two.

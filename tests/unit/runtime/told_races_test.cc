@@ -58,6 +58,25 @@ TEST(ToldLatelyTest, KnowsWhatWasAddedInItsBlockOnly) {
   EXPECT_FALSE(lately.Knows(key, Addr{0xff8}, place));
 }
 
+// As the races of what one thread writes and another reads do, granule after granule.
+TEST(ToldLatelyTest, TwoThatTakeTurnsDoNotPushEachOtherOut) {
+  for (uint64_t other = 8; other < 4096; ++other) {
+    ToldLately lately;
+    uint32_t place = 0;
+    lately.Add(7, 0x1000, 0x100, 5);
+    lately.Add(other, 0x1000, 0x100, 6);
+    ASSERT_TRUE(lately.Knows(7, Addr{0x1000}, place));
+    EXPECT_EQ(place, 5u);
+    lately.Add(7, 0x2000, 0x100, 5);  // another block
+    EXPECT_FALSE(lately.Knows(7, Addr{0x1000}, place));
+    ASSERT_TRUE(lately.Knows(7, Addr{0x2000}, place));
+    lately.Add(other, 0x2000, 0x100, 6);
+    ASSERT_TRUE(lately.Knows(7, Addr{0x2000}, place));
+    ASSERT_TRUE(lately.Knows(other, Addr{0x2000}, place));
+    EXPECT_EQ(place, 6u);
+  }
+}
+
 TEST(ToldLatelyTest, TellsRacesApartByWhatMakesThemDifferent) {
   const uint64_t key = KeyOf(Race(1, 2), 1);
   EXPECT_EQ(KeyOf(Race(1, 2, 0x2000), 1), key);  // where it is does not matter
