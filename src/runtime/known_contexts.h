@@ -17,8 +17,16 @@
 namespace redflag::rt {
 
 class KnownContexts {
+  struct Pair {
+    uint64_t first, second;
+  };
+
  public:
   static constexpr uint32_t kFewest = 1u << 12, kMost = 1u << 16;  // pairs of words
+  static constexpr uint64_t kBytes = kMost * sizeof(Pair);
+
+  // In memory of kBytes, aligned to a line of the cache and all zero.
+  explicit KnownContexts(void* memory) : pairs_(static_cast<Pair*>(memory)) {}
 
   // What is asked for: of `number` the upper 40 bits count, of `place` the lower ones, and they don't tell the same.
   struct Key {
@@ -57,18 +65,10 @@ class KnownContexts {
 
  private:
   static constexpr uint64_t kNode = PackedAccess::kMaxContext;
-  struct Pair {
-    uint64_t first, second;
-  };
 
   uint64_t mask_ = kFewest - 1;
   uint64_t pushed_out_ = 0;
   Pair* const pairs_;
-
- public:
-  // In memory of so many bytes, aligned to a line of the cache and all zero.
-  static constexpr uint64_t kBytes = kMost * sizeof(Pair);
-  explicit KnownContexts(void* memory) : pairs_(static_cast<Pair*>(memory)) {}
 };
 
 }  // namespace redflag::rt
