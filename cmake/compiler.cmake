@@ -25,22 +25,19 @@ endif()
 add_library(redflag_patient_flags INTERFACE)
 target_compile_options(redflag_patient_flags INTERFACE $<$<CONFIG:Release>:-O1>)
 
-# Headers that most host code reads, read once a target. Every file includes what it uses all the same: clang-tidy reads it without these (the preset tidy).
+# Headers that most host code reads, read once a target. Every file includes what it uses all the same: clang reads it without these. (What clang precompiles knows
+# where the checkout is: ccache could not give it, nor what includes it, to another one.)
 # Flags: ccache must be able to tell whether the headers have changed; and g++ 12, which no longer tells std::string from code of ours then, has more of the
 # false alarms of GCC bug 105651.
 add_library(redflag_precompiled_flags INTERFACE)
-if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  target_compile_options(redflag_precompiled_flags INTERFACE -fpch-preprocess)
-  if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    target_compile_options(redflag_precompiled_flags INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
-  endif()
-else()
-  target_compile_options(redflag_precompiled_flags INTERFACE "SHELL:-Xclang -fno-pch-timestamp")
+target_compile_options(redflag_precompiled_flags INTERFACE -fpch-preprocess)
+if(CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(redflag_precompiled_flags INTERFACE -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 
 # Call it when all libraries are linked: these flags come after theirs.
 function(redflag_precompile target)
-  if(REDFLAG_PRECOMPILE)
+  if(REDFLAG_PRECOMPILE AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     target_precompile_headers(${target} PRIVATE <fmt/format.h> <algorithm> <chrono> <filesystem> <fstream> <functional> <map> <memory> <optional> <set> <span>
                                                 <sstream> <string> <string_view> <unordered_map> <utility> <variant> <vector> ${ARGN})
     target_link_libraries(${target} PRIVATE redflag_precompiled_flags)
